@@ -1,0 +1,134 @@
+"""Numbers for names: items and users of any type become columns of integers.
+
+Two names get the same number if and only if they are equal to Python: that one user never counts
+as two rests on it. A missing name (None, NaN) equals nothing, and is refused.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from setanon_core.errors import MalformedInputError
+from setanon_core.sets import Ints
+
+Vocabulary = tuple[Hashable, ...]
+
+
+def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabulary, Ints]:
+    """Order distinct names, whatever order they came in; say where each one went."""
+    given = list(names)
+    if any(map(_is_missing, given)):
+        raise MalformedInputError(f"no {what} may be missing (None or NaN). Drop such {what}s.")
+    places = list(range(len(given)))
+    try:
+        places.sort(key=given.__getitem__)  # type: ignore[arg-type]  # mixed types fall through
+        # Frozen sets can be compared, but not put in line: that is no order.
+        line = all(given[a] < given[b] for a, b in pairwise(places))  # type: ignore[operator]
+    except TypeError:
+        line = False
+    if not line:
+        places.sort(key=lambda place: _spelling(given[place]))
+    rank = np.empty(len(given), np.int64)
+    rank[places] = np.arange(len(given))
+    return tuple(given[place] for place in places), rank
+
+
+def number_values(values: Any, what: str = "item") -> tuple[Ints, Vocabulary]:  # noqa: ANN401
+    """Number the values of any column in the order of their vocabulary."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind in "iu":
+            distinct, inverse = np.unique(values, return_inverse=True)
+            return inverse.astype(np.int64), tuple(distinct.tolist())
+        values = values.tolist()
+    # Not through NumPy: it would make 1 and "1" one item, and cut off a trailing NUL.
+    codes: dict[Hashable, int] = {}
+    try:
+        numbers = [codes.setdefault(value, len(codes)) for value in values]
+    except TypeError:
+        raise MalformedInputError(
+            f"every {what} must be hashable. Use strings, numbers or tuples."
+        ) from None
+    vocabulary, rank = vocabulary_of(codes, what)
+    return rank[np.asarray(numbers, np.int64)], vocabulary
+
+
+def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) -> Ints:
+    """Number users from 0 by first appearance; without users every record is its own."""
+    if users is None:
+        return np.arange(n)
+    if len(users) != n:
+        raise MalformedInputError(
+            f"users must name one user for each record; got {len(users)} users for {n} records."
+        )
+    if isinstance(users, np.ndarray) and users.dtype.kind in "iu":
+        _, first, inverse = np.unique(users, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[inverse]
+    codes: dict[Hashable, int] = {}
+    try:
+        numbers = [codes.setdefault(user, len(codes)) for user in users]
+    except TypeError:
+        raise MalformedInputError("users must be hashable. Use strings or numbers.") from None
+    missing = sum(map(_is_missing, users))
+    if missing:
+        raise MalformedInputError(
+            f"every record must have a user; {missing} have none. "
+            "Drop these records, or give each a user of its own."
+        )
+    return np.asarray(numbers, np.int64)
+
+
+def arrow_lists(lists: Any) -> tuple[Ints, Any]:  # noqa: ANN401 - duck-typed Arrow
+    """Offsets from 0, and the values beneath, of a list column."""
+    column = _whole(lists)
+    kind = str(getattr(column, "type", type(column).__name__))
+    if not kind.startswith(("list<", "large_list<")):
+        raise MalformedInputError(
+            f"the records must be an Arrow column of lists; got {kind.partition('<')[0]}. "
+            "Cast it to list or large_list."
+        )
+    if column.null_count:
+        raise MalformedInputError(
+            f"every record must be a list; {column.null_count} are null. Pass empty lists."
+        )
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    return offsets - offsets[0], column.flatten()
+
+
+def arrow_numbers(column: Any, what: str) -> tuple[Ints, Vocabulary]:  # noqa: ANN401 - the same
+    """Number an Arrow column of items or users, with one Python object per distinct value."""
+    whole = _whole(column)
+    try:
+        encoded = whole.dictionary_encode()
+    except NotImplementedError:
+        raise MalformedInputError(
+            f"every {what} must be a single value, not a list or a struct. Flatten them first."
+        ) from None
+    if whole.null_count:
+        raise MalformedInputError(f"no {what} may be null; {whole.null_count} are. Drop them.")
+    # A dictionary that somebody else made may hold nulls, repeats and values out of use.
+    codes = encoded.indices.to_numpy()
+    used = np.flatnonzero(np.bincount(codes, minlength=len(encoded.dictionary)))
+    numbers, vocabulary = number_values(encoded.dictionary.take(used).to_pylist(), what)
+    renumber = np.empty(len(encoded.dictionary), np.int64)
+    renumber[used] = numbers
+    return renumber[codes], vocabulary
+
+
+def _whole(column: Any) -> Any:  # noqa: ANN401 - the same
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def _is_missing(name: object) -> bool:
+    try:
+        return name is None or bool(name != name)  # noqa: PLR0124 - NaN
+    except (TypeError, ValueError):  # one that will not even say whether it equals itself
+        return True
+
+
+def _spelling(name: object) -> tuple[str, str]:
+    """Sort key for names that have no order of their own."""
+    spelled = sorted(map(repr, name)) if isinstance(name, frozenset) else name
+    return type(name).__qualname__, repr(spelled)

@@ -1,0 +1,85 @@
+"""Algorithm 1: turn each group of records into one record, by majority.
+
+Paper:      section 4, Algorithm 1, Propositions 1 and 2; section 3 for the restricted problems.
+Guarantee:  the cheapest center of each group; at most half of the stars that the group costs as
+            a suppression, so Cost(S_flip) <= Cost(S_*) as in the proof of Theorem 1.
+Complexity: O(N log N) for N item occurrences; the bit vectors are never built.
+Deviation:  a center may be empty, and its group is then withdrawn; groups that flip to the same
+            center become one.
+"""
+
+import numpy as np
+
+from setanon_core.model import WITHDRAWN, Cost
+from setanon_core.params import Operations
+from setanon_core.records import Ints, Sets
+
+
+def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Ints, Sets]:
+    """Return the center of each group, and for each record the row of its center.
+
+    >>> sets = Sets(np.array([0, 1, 0, 2, 0]), np.array([0, 2, 4, 5]))
+    >>> labels, centers = flip(sets, np.array([7, 7, 7]))
+    >>> labels.tolist(), centers.items.tolist()
+    ([0, 0, 0], [0])
+    """
+    published = labels != WITHDRAWN
+    members = np.flatnonzero(published)
+    _, dense, sizes = np.unique(labels[members], return_inverse=True, return_counts=True)
+    rows = np.full(len(labels), WITHDRAWN)
+    rows[members] = dense
+    cells, ones = _ones(sets, rows)
+    size = sizes[cells // max(sets.width, 1)]
+    if operations == "both":
+        # Line 5 is strict: as many 1's as 0's flips the 1's.
+        chosen = cells[2 * ones > size]
+    elif operations == "additions":
+        chosen = cells
+    else:
+        chosen = cells[ones == size]
+    centers = _sets(chosen, len(sizes), sets.width)
+    return _merge(rows, centers)
+
+
+def cost_of(sets: Sets, labels: Ints, centers: Sets) -> Cost:
+    """Count the flips between records and their centers; a withdrawal deletes the whole record."""
+    published = labels != WITHDRAWN
+    held = int(centers.sizes[labels[published]].sum())
+    cells, ones = _ones(sets, labels)
+    width = max(sets.width, centers.width, 1)
+    cells = cells // max(sets.width, 1) * width + cells % max(sets.width, 1)
+    kept = int(ones[np.isin(cells, centers.rows * width + centers.items)].sum())
+    return Cost(
+        additions=held - kept,
+        deletions=len(sets.items) - kept,
+        withdrawals=int((~published).sum()),
+    )
+
+
+def _ones(sets: Sets, rows: Ints) -> tuple[Ints, Ints]:
+    """Count 1's by group and item: cells `group * width + item` in order, and their counts."""
+    owner = rows[sets.rows]
+    inside = owner != WITHDRAWN
+    cells, ones = np.unique(
+        owner[inside] * max(sets.width, 1) + sets.items[inside], return_counts=True
+    )
+    return cells, ones
+
+
+def _sets(cells: Ints, n: int, width: int) -> Sets:
+    rows = cells // max(width, 1)
+    sizes = np.bincount(rows, minlength=n)
+    return Sets(cells - rows * width, np.concatenate(([0], np.cumsum(sizes))))
+
+
+def _merge(rows: Ints, centers: Sets) -> tuple[Ints, Sets]:
+    """Give groups with equal centers one row, in the order of the sets; drop empty centers."""
+    if len(centers) == 0:
+        return rows, centers
+    ranks = centers.ranks()
+    distinct, first = np.unique(ranks, return_index=True)
+    filled = centers.sizes[first] > 0
+    target = np.full(len(distinct), WITHDRAWN)
+    target[filled] = np.arange(filled.sum())
+    moved = np.append(target[np.searchsorted(distinct, ranks)], WITHDRAWN)
+    return moved[rows], centers.take(first[filled])

@@ -1,0 +1,129 @@
+"""Many sets of item numbers in two columns, and the arithmetic of such columns."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from setanon_core.errors import MalformedInputError
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Many sets of item numbers in two columns: set i is `items[offsets[i]:offsets[i + 1]]`.
+
+    Items ascend within each set. The arrays are checked once, when made, and then read-only.
+    """
+
+    items: Ints
+    offsets: Ints
+
+    def __post_init__(self) -> None:
+        """Check the invariants that every algorithm relies on, then freeze the arrays."""
+        freeze(self, "items")
+        freeze(self, "offsets")
+        rows = rows_of(self.offsets, len(self.items))
+        rising = (np.diff(self.items) > 0) | (np.diff(rows) > 0)
+        if (len(self.items) and self.items.min() < 0) or not rising.all():
+            raise MalformedInputError(
+                "items must be numbers from 0 that ascend within each record. "
+                "Use Records.from_columns, which sorts them."
+            )
+
+    def __len__(self) -> int:
+        """Return n, the number of sets."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """|S_i| for every set."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The set that each item occurrence belongs to."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    @cached_property
+    def width(self) -> int:
+        """One more than the largest item number seen: m, as far as these sets know."""
+        return int(self.items.max()) + 1 if len(self.items) else 0
+
+    def take(self, positions: Ints) -> "Sets":
+        """The sets at `positions`, in that order."""
+        sizes = self.sizes[positions]
+        return Sets(self.items[spans(self.offsets[:-1][positions], sizes)], bounds_of(sizes))
+
+    def keep_items(self, keep: npt.NDArray[np.bool_]) -> "Sets":
+        """The same sets without the item occurrences whose item is not in `keep`."""
+        kept = keep[self.items]
+        sizes = np.bincount(self.rows[kept], minlength=len(self))
+        return Sets(self.items[kept], bounds_of(sizes))
+
+    def masks(self) -> list[int]:
+        """Every set as a Python integer with one bit per item: for small clusters."""
+        masks = [0] * len(self)
+        for row, item in zip(self.rows.tolist(), self.items.tolist(), strict=True):
+            masks[row] |= 1 << item
+        return masks
+
+    def ranks(self) -> Ints:
+        """Number the distinct sets by size, then item by item; equal sets share a number."""
+        ranks = np.empty(len(self), np.int64)
+        # Big-endian bytes sort as the numbers do, at the speed of memcmp.
+        digits = np.dtype(">u4" if self.width <= 1 << 32 else ">u8")
+        first = 0
+        for size in np.unique(self.sizes):
+            rows = np.flatnonzero(self.sizes == size)
+            if size == 0:
+                ranks[rows] = 0
+                first = 1
+                continue
+            block = self.items[self.offsets[:-1][rows][:, None] + np.arange(size)]
+            keys = np.ascontiguousarray(block.astype(digits)).view(f"S{digits.itemsize * size}")
+            distinct, inverse = np.unique(keys.ravel(), return_inverse=True)
+            ranks[rows] = first + inverse
+            first += len(distinct)
+        return ranks
+
+
+def integers(name: str, values: npt.ArrayLike) -> Ints:
+    """One column as 64-bit integers, if that is what it is; nothing is rounded or parsed."""
+    column = np.asarray(values)
+    if column.ndim != 1 or (len(column) and column.dtype.kind not in "iu"):
+        raise MalformedInputError(
+            f"{name} must be one column of integers; got {column.ndim} dimensions of "
+            f"type {column.dtype}."
+        )
+    return column.astype(np.int64, copy=False)
+
+
+def freeze(owner: "Sets", name: str) -> None:
+    """Make one column of frozen sets a read-only array of 64-bit integers."""
+    column = integers(name, getattr(owner, name))
+    column.flags.writeable = False
+    object.__setattr__(owner, name, column)
+
+
+def bounds_of(sizes: Ints) -> Ints:
+    """Offsets of sets with these sizes."""
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def rows_of(offsets: Ints, occurrences: int) -> Ints:
+    """The record of each occurrence, for offsets that nobody has checked yet."""
+    sizes = np.diff(offsets)
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != occurrences or (sizes < 0).any():
+        raise MalformedInputError(
+            f"offsets must rise from 0 to the number of item occurrences ({occurrences}). "
+            "Pass n + 1 offsets for n records."
+        )
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def spans(starts: Ints, sizes: Ints) -> Ints:
+    """Every position of the spans that begin at `starts`, one span after the other."""
+    return np.arange(sizes.sum()) + np.repeat(starts - bounds_of(sizes)[:-1], sizes)

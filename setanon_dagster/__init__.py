@@ -1,0 +1,1 @@
+"""Dagster assets, checks and a release gate around `setanon_core`."""

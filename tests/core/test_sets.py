@@ -1,0 +1,108 @@
+"""`Sets`: two columns that behave as a list of sorted tuples, which is the oracle here."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setanon_core.errors import MalformedInputError
+from setanon_core.sets import Sets
+
+# Numbers on both sides of every byte boundary, where a sort of bytes could go wrong.
+NUMBERS = st.one_of(st.integers(0, 6), st.sampled_from([127, 128, 255, 256, 65536, 2**31, 2**32]))
+LISTS = st.lists(st.sets(NUMBERS, max_size=5).map(sorted).map(tuple), max_size=12)
+
+
+def sets_of(tuples):
+    items = [item for members in tuples for item in members]
+    offsets = np.cumsum([0, *map(len, tuples)])
+    return Sets(np.asarray(items, np.int64), offsets)
+
+
+def tuples_of(sets):
+    return [
+        tuple(sets.items[low:high].tolist())
+        for low, high in zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
+    ]
+
+
+@given(LISTS)
+def test_columns_hold_every_set_in_its_place(tuples):
+    sets = sets_of(tuples)
+    assert len(sets) == len(tuples)
+    assert tuples_of(sets) == tuples
+    assert sets.sizes.tolist() == [len(members) for members in tuples]
+    assert sets.rows.tolist() == [row for row, members in enumerate(tuples) for _ in members]
+    assert sets.width == max((item + 1 for members in tuples for item in members), default=0)
+
+
+@given(LISTS)
+def test_ranks_number_distinct_sets_by_size_and_then_by_items(tuples):
+    order = sorted(set(tuples), key=lambda members: (len(members), members))
+    assert sets_of(tuples).ranks().tolist() == [order.index(members) for members in tuples]
+
+
+def test_ranks_tell_items_apart_that_differ_only_above_32_bits():
+    assert sets_of([(0,), (2**32,), (2**33,), (0,)]).ranks().tolist() == [0, 1, 2, 0]
+
+
+@given(LISTS, st.data())
+def test_take_picks_sets_in_the_order_asked_and_as_often(tuples, data):
+    positions = data.draw(st.lists(st.sampled_from(range(len(tuples))))) if tuples else []
+    taken = sets_of(tuples).take(np.asarray(positions, np.int64))
+    assert tuples_of(taken) == [tuples[position] for position in positions]
+
+
+@given(st.lists(st.sets(st.integers(0, 9)).map(sorted).map(tuple)), st.sets(st.integers(0, 9)))
+def test_keep_items_drops_exactly_the_others_and_no_set(tuples, wanted):
+    keep = np.isin(np.arange(10), list(wanted))
+    kept = sets_of(tuples).keep_items(keep)
+    assert tuples_of(kept) == [
+        tuple(item for item in members if item in wanted) for members in tuples
+    ]
+
+
+@given(st.lists(st.sets(st.integers(0, 200)).map(sorted).map(tuple)))
+def test_masks_have_one_bit_for_each_item(tuples):
+    assert sets_of(tuples).masks() == [sum(1 << item for item in members) for members in tuples]
+
+
+def test_the_arrays_are_read_only_and_so_is_the_object():
+    sets = sets_of([(1, 2), (3,)])
+    for array in (sets.items, sets.offsets):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(AttributeError):
+        sets.items = np.array([1])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.uint64])
+def test_any_integers_become_64_bit_so_that_products_do_not_overflow(kind):
+    sets = Sets(np.array([1, 2], kind), np.array([0, 2], kind))
+    assert sets.items.dtype == sets.offsets.dtype == np.int64
+
+
+def test_columns_without_any_item_need_no_type():
+    assert len(Sets(np.array([]), np.array([0, 0]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "offsets", "message"),
+    [
+        ([2, 1], [0, 2], "ascend"),
+        ([1, 1], [0, 2], "ascend"),
+        ([-1, 1], [0, 2], "numbers from 0"),
+        ([1, 2], [0, 1], "offsets must rise from 0"),
+        ([1, 2], [1, 2], "offsets must rise from 0"),
+        ([1, 2], [0, 2, 1, 2], "offsets must rise from 0"),
+        ([1, 2], [], "offsets must rise from 0"),
+        ([1.0, 2.0], [0, 2], "items must be one column of integers"),
+        ([[1, 2]], [0, 2], "items must be one column of integers"),
+        (["canary"], [0, 1], "items must be one column of integers"),
+        ([1, 2], [0.0, 2.0], "offsets must be one column of integers"),
+    ],
+)
+def test_columns_that_are_not_sets_are_refused(items, offsets, message):
+    with pytest.raises(MalformedInputError, match=message) as caught:
+        Sets(np.asarray(items), np.asarray(offsets))
+    assert "canary" not in str(caught.value)
