@@ -1,0 +1,128 @@
+"""Sets in, certified k-anonymous groups out: the whole of section 4 behind one call."""
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+
+import numpy as np
+
+from setanon_core.errors import MalformedInputError, NotAnonymousError
+from setanon_core.flip import cost_of, flip
+from setanon_core.grouping.bounds import lower_bound
+from setanon_core.grouping.methods import group
+from setanon_core.model import WITHDRAWN, Anonymized, Certificate
+from setanon_core.params import GrouperName, Method, Operations, Params
+from setanon_core.records import Records
+from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.strip import Stripped, strip
+
+
+def anonymize(  # noqa: PLR0913 - the knobs, each by name
+    records: Records | Iterable[Collection[Hashable]],
+    k: int,
+    *,
+    users: Sequence[Hashable] | None = None,
+    method: Method = "best",
+    grouper: GrouperName | None = None,
+    operations: Operations = "both",
+    min_owners: int | None = None,
+    seed: int = 0,
+) -> Anonymized:
+    """Make every record's set the set of at least k users, with few additions and deletions.
+
+    `records` is any iterable of collections of hashable items, or `Records`. Without `users`
+    every record is a user of its own. The result does not depend on the order of the input nor
+    on the users' names: of several records that are alike in all respects (their own set, and
+    the sets of their user's other records), those that come first keep the lower group.
+
+    >>> result = anonymize([{"e1", "e2", "e3"}, {"e1", "e2"}, {"e1", "e3"}], k=2)
+    >>> [sorted(record) for record in result.records]
+    [['e1', 'e2', 'e3'], ['e1', 'e2', 'e3'], ['e1', 'e2', 'e3']]
+    >>> result.cost.additions, result.cost.deletions
+    (2, 0)
+    """
+    params = Params(k, method, grouper, operations, min_owners, seed)
+    data = _records(records, users)
+    stripped = strip(data, params)
+    order = canonical_order(stripped.records)
+    ordered = stripped.records.subset(order)
+    grouping = group(ordered, params)
+    rows, centers = flip(ordered, grouping.labels, params.operations)
+    _refuse_small_groups(ordered, rows, params.k)
+    labels = np.full(len(data), WITHDRAWN)
+    labels[stripped.positions[order]] = rows
+    cost = cost_of(data, labels, centers)
+    proven = grouping.proven_optimal
+    bound = cost.total if proven else stripped.cost + lower_bound(ordered, params)
+    return Anonymized(
+        labels=labels,
+        centers=Sets(centers.items, centers.offsets),
+        vocabulary=data.vocabulary,
+        certificate=Certificate(cost, bound, proven_optimal=proven or bound >= cost.total),
+        params=params,
+        notes=grouping.notes,
+        warnings=_warnings(data, stripped, params),
+    )
+
+
+def _records(
+    records: Records | Iterable[Collection[Hashable]], users: Sequence[Hashable] | None
+) -> Records:
+    if isinstance(records, Records):
+        if users is not None:
+            raise MalformedInputError(
+                "users must not be given beside Records, which have users already. "
+                "Pass them to Records.from_columns."
+            )
+        data = records
+    else:
+        data = Records.from_sets(records, users)
+    if len(data) == 0:
+        raise MalformedInputError("records must hold at least one record; got none.")
+    return data
+
+
+def canonical_order(records: Records) -> Ints:
+    """Order records by what they and their users' other records hold, not by where they stand."""
+    ranks = records.ranks()
+    if records.n_users == len(records):
+        return np.argsort(ranks, kind="stable")
+    # A user is known by the sets of all their records; the nth with the same set is an item of
+    # its own, since sets have no repeats.
+    by_user = np.lexsort((ranks, records.users))
+    user, rank = records.users[by_user], ranks[by_user]
+    place = np.arange(len(records))
+    new = (np.diff(user, prepend=-1) != 0) | (np.diff(rank, prepend=-1) != 0)
+    nth = place - np.maximum.accumulate(np.where(new, place, 0))
+    _, codes = np.unique(rank * len(records) + nth, return_inverse=True)
+    known = Sets(codes, bounds_of(np.bincount(user))).ranks()
+    return np.lexsort((records.users, known[records.users], ranks))
+
+
+def _refuse_small_groups(records: Records, rows: Ints, k: int) -> None:
+    """Fail closed: whatever a grouper did, no group of fewer than k users leaves this module."""
+    inside = rows != WITHDRAWN
+    pairs = np.unique(np.stack((rows[inside], records.users[inside])), axis=1)
+    small = int((np.bincount(pairs[0]) < k).sum()) if inside.any() else 0
+    if small:
+        raise NotAnonymousError(
+            f"every group must have at least k = {k} users; {small} had fewer. Nothing was "
+            "returned. This is a fault of setanon: please report it with these parameters."
+        )
+
+
+def _warnings(data: Records, stripped: Stripped, params: Params) -> tuple[str, ...]:
+    """Tell in sentences what a person should know before using the result."""
+    found = []
+    if stripped.empty:
+        found.append(f"{stripped.empty} empty records were withdrawn.")
+    if stripped.barred:
+        found.append(
+            f"{stripped.barred} records were withdrawn because they hold an item of fewer than "
+            f"min_owners = {params.owners} users, which additions cannot hide. Allow deletions, "
+            "or set min_owners=0."
+        )
+    if stripped.records.n_users < params.k:
+        found.append(
+            f"Every record was withdrawn: k = {params.k} users must share a set, and there are "
+            f"{stripped.records.n_users} with something to publish (of {data.n_users})."
+        )
+    return tuple(found)

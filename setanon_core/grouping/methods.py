@@ -1,0 +1,117 @@
+"""Which groupers a method tries and how it improves them: the registry, as data.
+
+`paper` is section 4 to the letter: one grouper, then Algorithm 1. `best` starts from several
+groupers, improves each, and keeps the cheapest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+import numpy as np
+
+from setanon_core.flip import cost_of, flip
+from setanon_core.grouping.exact import SUBSETS_LIMIT, exact
+from setanon_core.grouping.facility_location import facility_location
+from setanon_core.grouping.local_search import local_search, shake
+from setanon_core.grouping.open_itemsets import open_itemsets
+from setanon_core.grouping.rescue import rescue
+from setanon_core.grouping.settle import settled
+from setanon_core.grouping.star import star
+from setanon_core.grouping.suppression import suppression
+from setanon_core.model import WITHDRAWN, Grouping
+from setanon_core.params import GrouperName, Method, Params
+from setanon_core.records import Records
+from setanon_core.sets import Ints
+
+
+class Grouper(Protocol):
+    """Forms groups of at least k users; what it cannot group, it withdraws."""
+
+    def __call__(self, records: Records, params: Params) -> Grouping:
+        """Return a group or `WITHDRAWN` for each record."""
+        ...
+
+
+class Step(Protocol):
+    """Improves groups: never costs more, and every group keeps k users."""
+
+    def __call__(self, records: Records, labels: Ints, params: Params) -> Ints:
+        """Return better labels, or the same."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A grouper, and the number of records up to which it is worth its time."""
+
+    grouper: Grouper
+    at_most: float = np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A method on one page: where it starts, and what it does then."""
+
+    starts: tuple[Start, ...]
+    steps: tuple[Step, ...] = ()
+
+
+GROUPERS: Final[Mapping[GrouperName, Grouper]] = {
+    "star": star,
+    "suppression": suppression,
+    "facility_location": facility_location,
+    "exact": exact,
+}
+
+RECIPES: Final[Mapping[Method, Recipe]] = {
+    "paper": Recipe(starts=(Start(suppression),)),
+    "best": Recipe(
+        starts=(
+            Start(exact, at_most=SUBSETS_LIMIT),
+            Start(star, at_most=200),
+            Start(open_itemsets),
+        ),
+        steps=(rescue, local_search, rescue, local_search, shake),
+    ),
+}
+
+
+def group(records: Records, params: Params) -> Grouping:
+    """Form groups by the method and grouper that the parameters name."""
+    if records.n_users < params.k:
+        return Grouping(np.full(len(records), WITHDRAWN), proven_optimal=True)
+    recipe = RECIPES[params.method]
+    starts = recipe.starts
+    if params.grouper is not None:
+        starts = (Start(GROUPERS[params.grouper]),)
+    if params.method == "paper":
+        return starts[0].grouper(records, params)
+    done = settled(records, params)
+    best = _cheapest(records.subset(np.flatnonzero(~done)), params, starts, recipe.steps)
+    labels = np.empty(len(records), np.int64)
+    labels[~done] = best.labels
+    # Every settled set is a group of its own; its twins in play may join or leave it.
+    labels[done] = 2 * len(records) + records.ranks()[done]
+    return replace(best, labels=labels, proven_optimal=best.proven_optimal and not done.any())
+
+
+def _cheapest(
+    records: Records, params: Params, starts: tuple[Start, ...], steps: tuple[Step, ...]
+) -> Grouping:
+    """Improve every start that applies, and keep the one that costs least."""
+    found = []
+    for start in starts:
+        if len(records) > start.at_most:
+            continue
+        grouping = start.grouper(records, params)
+        if grouping.proven_optimal:
+            return grouping
+        for step in steps:
+            grouping = replace(grouping, labels=step(records, grouping.labels, params))
+        found.append(grouping)
+    return min(found, key=lambda grouping: _cost(records, grouping.labels, params))
+
+
+def _cost(records: Records, labels: Ints, params: Params) -> int:
+    return cost_of(records, *flip(records, labels, params.operations)).total

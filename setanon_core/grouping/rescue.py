@@ -1,0 +1,113 @@
+"""Attach and reassign: send every record to the nearest center that is safe already.
+
+Paper:      none; the loss between clusters is what section 5.2 leaves on the table.
+Guarantee:  never costs more than what it was given; every group keeps k users.
+Complexity: O(pairs) a round, pairs = (distinct set, center) with an item in common.
+Deviation:  not in the paper. Centers stand still during a round, so that all its moves add up;
+            majority centers afterwards only lower the cost.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from setanon_core.flip import flip
+from setanon_core.grouping.block import sparse_of
+from setanon_core.model import WITHDRAWN
+from setanon_core.params import Params
+from setanon_core.records import Records
+from setanon_core.sets import Ints, Sets
+
+ROUNDS: Final = 2
+"""Later rounds move few records; the local search finds those moves too."""
+
+PAIRS: Final = 20_000_000
+"""Pairs of a set and a center held in memory at once."""
+
+
+def rescue(records: Records, labels: Ints, params: Params) -> Ints:
+    """Attach withdrawn records and reassign published ones while it pays."""
+    if params.operations == "additions":
+        return labels  # the union that a newcomer needs is not a center that stands still
+    ranks = records.ranks()
+    _, first = np.unique(ranks, return_index=True)
+    distinct = records.take(first)
+    rows, centers = flip(records, labels, params.operations)
+    for _ in range(ROUNDS):
+        if len(centers) == 0:
+            break
+        target, saved = nearest_centers(distinct, centers, params)
+        now = _saved(records, rows, centers)
+        moved = _move(records, rows, target[ranks], saved[ranks] - now, params.k)
+        if moved is None:
+            break
+        rows, centers = flip(records, moved, params.operations)
+    return rows
+
+
+def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, Ints]:
+    """For each set the center that saves most of it, and how much that is; 0 is withdrawal.
+
+    Of a set S turned into c, |S & c| items are kept and |c - S| added: |S| less that is the cost.
+    """
+    width = max(sets.width, centers.width)
+    holders = np.bincount(centers.items, minlength=width)
+    work = np.bincount(sets.rows, holders[sets.items], minlength=len(sets))
+    cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
+    table = sparse_of(centers, width).T.tocsr()
+    target = np.full(len(sets), WITHDRAWN)
+    saved = np.zeros(len(sets), np.int64)
+    for part in np.split(np.arange(len(sets)), cuts):
+        common = sparse_of(sets.take(part), width) @ table
+        c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
+        value = 2 * kept - centers.sizes[c]
+        if params.operations == "deletions":
+            value[kept < centers.sizes[c]] = -1
+        # One number holds both: the most saved first, then the lowest center.
+        key = value * len(centers) + (len(centers) - 1 - c)
+        some = np.diff(common.indptr) > 0
+        if not some.any():
+            continue
+        best, back = np.divmod(
+            np.maximum.reduceat(key, common.indptr[:-1][some]), len(centers)
+        )
+        rows = part[some]
+        good = best > 0
+        target[rows[good]] = len(centers) - 1 - back[good]
+        saved[rows[good]] = best[good]
+    return target, saved
+
+
+def _saved(records: Records, rows: Ints, centers: Sets) -> Ints:
+    """What each record saves at its own center: |S| less its cost there."""
+    table = sparse_of(centers, records.width)
+    inside = np.flatnonzero(rows != WITHDRAWN)
+    own = sparse_of(records.take(inside), records.width)
+    kept = np.asarray(own.multiply(table[rows[inside]]).sum(axis=1)).ravel()
+    saved = np.zeros(len(records), np.int64)
+    saved[inside] = 2 * kept - centers.sizes[rows[inside]]
+    return saved
+
+
+def _move(records: Records, rows: Ints, target: Ints, gain: Ints, k: int) -> Ints | None:
+    """Make the moves that gain, best first, as long as k users stay behind; None if there are none."""
+    wish = np.flatnonzero((gain > 0) & (target != rows))
+    if len(wish) == 0:
+        return None
+    pairs, seats = np.unique(_pair(records, rows), return_counts=True)
+    left = np.bincount(pairs // (int(records.users.max()) + 1) + 1)
+    place = np.searchsorted(pairs, _pair(records, rows))
+    moved = rows.copy()
+    for i in wish[np.argsort(-gain[wish], kind="stable")].tolist():
+        g = rows[i]
+        last = seats[place[i]] == 1
+        if g != WITHDRAWN and last and left[g + 1] <= k:
+            continue
+        seats[place[i]] -= 1
+        left[g + 1] -= last
+        moved[i] = target[i]
+    return moved if (moved != rows).any() else None
+
+
+def _pair(records: Records, rows: Ints) -> Ints:
+    return rows * (int(records.users.max()) + 1) + records.users
