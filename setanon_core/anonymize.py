@@ -4,8 +4,10 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 
+from setanon_core.columns import number_users
+from setanon_core.cost import cost_of
 from setanon_core.errors import MalformedInputError, NotAnonymousError
-from setanon_core.flip import cost_of, flip
+from setanon_core.flip import flip
 from setanon_core.grouping.bounds import lower_bound
 from setanon_core.grouping.methods import group
 from setanon_core.model import WITHDRAWN, Anonymized, Certificate
@@ -13,6 +15,7 @@ from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets, bounds_of
 from setanon_core.strip import Stripped, strip
+from setanon_core.users import nth_users, repeats
 
 
 def anonymize(  # noqa: PLR0913 - the knobs, each by name
@@ -42,8 +45,9 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     params = Params(k, method, grouper, operations, min_owners, seed)
     data = _records(records, users)
     stripped = strip(data, params)
-    order = canonical_order(stripped.records)
-    ordered = stripped.records.subset(order)
+    # By what they held before: records that only stripping made alike are not alike.
+    order = canonical_order(data.subset(stripped.positions))
+    ordered = _ordered(stripped.records, order)
     grouping = group(ordered, params)
     rows, centers = flip(ordered, grouping.labels, params.operations)
     _refuse_small_groups(ordered, rows, params.k)
@@ -87,21 +91,24 @@ def canonical_order(records: Records) -> Ints:
         return np.argsort(ranks, kind="stable")
     # A user is known by the sets of all their records; the nth with the same set is an item of
     # its own, since sets have no repeats.
-    by_user = np.lexsort((ranks, records.users))
-    user, rank = records.users[by_user], ranks[by_user]
-    place = np.arange(len(records))
-    new = (np.diff(user, prepend=-1) != 0) | (np.diff(rank, prepend=-1) != 0)
-    nth = place - np.maximum.accumulate(np.where(new, place, 0))
-    _, codes = np.unique(rank * len(records) + nth, return_inverse=True)
-    known = Sets(codes, bounds_of(np.bincount(user))).ranks()
+    _, codes = np.unique(ranks * len(records) + repeats(ranks, records.users), return_inverse=True)
+    by_user = np.lexsort((codes, records.users))
+    known = Sets(codes[by_user], bounds_of(np.bincount(records.users))).ranks()
     return np.lexsort((records.users, known[records.users], ranks))
+
+
+def _ordered(records: Records, order: Ints) -> Records:
+    """The records in this order, and the users numbered in it: ties are broken by both."""
+    sets = records.take(order)
+    users = number_users(records.users[order], len(order))
+    return Records(sets.items, sets.offsets, users, records.vocabulary)
 
 
 def _refuse_small_groups(records: Records, rows: Ints, k: int) -> None:
     """Fail closed: whatever a grouper did, no group of fewer than k users leaves this module."""
     inside = rows != WITHDRAWN
-    pairs = np.unique(np.stack((rows[inside], records.users[inside])), axis=1)
-    small = int((np.bincount(pairs[0]) < k).sum()) if inside.any() else 0
+    _, users = nth_users(rows[inside], records.users[inside])
+    small = len(np.unique(rows[inside][users < k]))
     if small:
         raise NotAnonymousError(
             f"every group must have at least k = {k} users; {small} had fewer. Nothing was "

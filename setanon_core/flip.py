@@ -10,9 +10,9 @@ Deviation:  a center may be empty, and its group is then withdrawn; groups that 
 
 import numpy as np
 
-from setanon_core.model import WITHDRAWN, Cost
+from setanon_core.model import WITHDRAWN
 from setanon_core.params import Operations
-from setanon_core.records import Ints, Sets
+from setanon_core.sets import Ints, Sets, bounds_of
 
 
 def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Ints, Sets]:
@@ -41,21 +41,6 @@ def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Int
     return _merge(rows, centers)
 
 
-def cost_of(sets: Sets, labels: Ints, centers: Sets) -> Cost:
-    """Count the flips between records and their centers; a withdrawal deletes the whole record."""
-    published = labels != WITHDRAWN
-    held = int(centers.sizes[labels[published]].sum())
-    cells, ones = _ones(sets, labels)
-    width = max(sets.width, centers.width, 1)
-    cells = cells // max(sets.width, 1) * width + cells % max(sets.width, 1)
-    kept = int(ones[np.isin(cells, centers.rows * width + centers.items)].sum())
-    return Cost(
-        additions=held - kept,
-        deletions=len(sets.items) - kept,
-        withdrawals=int((~published).sum()),
-    )
-
-
 def _ones(sets: Sets, rows: Ints) -> tuple[Ints, Ints]:
     """Count 1's by group and item: cells `group * width + item` in order, and their counts."""
     owner = rows[sets.rows]
@@ -69,7 +54,7 @@ def _ones(sets: Sets, rows: Ints) -> tuple[Ints, Ints]:
 def _sets(cells: Ints, n: int, width: int) -> Sets:
     rows = cells // max(width, 1)
     sizes = np.bincount(rows, minlength=n)
-    return Sets(cells - rows * width, np.concatenate(([0], np.cumsum(sizes))))
+    return Sets(cells - rows * width, bounds_of(sizes))
 
 
 def _merge(rows: Ints, centers: Sets) -> tuple[Ints, Sets]:

@@ -24,7 +24,7 @@ Bools = npt.NDArray[np.bool_]
 class Block:
     """Records as a 0/1 matrix X, their users, and the group of each; group 0 is withdrawal."""
 
-    X: Floats  # noqa: N815 - the matrix of the paper's R_D
+    X: Floats
     users: Ints
     group: Ints
     k: int
@@ -80,12 +80,14 @@ class Block:
     @property
     def n_users(self) -> Ints:
         """Distinct users of each group."""
-        return np.count_nonzero(self.seats, axis=1)
+        counts: Ints = np.count_nonzero(self.seats, axis=1)
+        return counts
 
     @property
     def sole(self) -> Bools:
         """Whether a record is the only one of its user in its group."""
-        return self.seats[self.group, self.users] == 1
+        alone: Bools = self.seats[self.group, self.users] == 1
+        return alone
 
     def replace(self) -> Floats:
         """Cost of group(i) taking in j in place of i, for all pairs, less its cost now."""
@@ -139,11 +141,12 @@ def block_of(records: Records, labels: Ints, k: int, operations: Operations) -> 
 
 def group_costs(ones: Floats, size: Floats, operations: Operations) -> Floats:
     """Cost of each group with the best center that the operations allow."""
+    costs: Floats = np.minimum(ones, size[:, None] - ones).sum(1)
     if operations == "additions":
-        return size * (ones > 0).sum(1) - ones.sum(1)
-    if operations == "deletions":
-        return ones.sum(1) - size * (ones == size[:, None]).sum(1)
-    return np.minimum(ones, size[:, None] - ones).sum(1)
+        costs = size * (ones > 0).sum(1) - ones.sum(1)
+    elif operations == "deletions":
+        costs = ones.sum(1) - size * (ones == size[:, None]).sum(1)
+    return costs
 
 
 def entry_prices(ones: Floats, size: Floats, operations: Operations) -> tuple[Floats, Floats]:

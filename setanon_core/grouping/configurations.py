@@ -67,8 +67,8 @@ class Configurations(NamedTuple):
 
     def could_improve(
         self, centers: Centers, records: Records, params: Params, cost: int
-    ) -> tuple[Ints, Ints]:
-        """Pairs of a center and a record that may be together in a solution below `cost`.
+    ) -> tuple[Ints, Ints, Ints]:
+        """List (c, i, d(S_i, c)) for all that may be together in a solution below `cost`.
 
         A group at c that holds i costs, beyond the prices, at least the cheapest group at c; and
         at least what i adds to the cheapest group of k - 1 users at c.
@@ -82,7 +82,7 @@ class Configurations(NamedTuple):
         fewer = cheapest_groups(reduced[rows], records.users, params.k - 1)
         fits = (reduced[rows] + fewer[:, None] <= room) & (centers.distances[rows] < FAR)
         c, i = np.nonzero(fits)
-        return rows[c], i
+        return rows[c], i, centers.distances[rows[c], i]
 
 
 def configurations(centers: Centers, records: Records, params: Params) -> Configurations:
@@ -137,7 +137,7 @@ def _merge(members: Bools, costs: Ints, more: Bools, theirs: Ints) -> tuple[Bool
 
 def _master(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[Any, Floats]:
     """Rows are records, columns groups, then withdrawals where they are allowed; and the costs."""
-    from scipy.sparse import csc_array  # noqa: PLC0415 - slow to load
+    from scipy.sparse import csc_array
 
     marks, weights = members.T, costs
     if params.operations != "additions":
@@ -148,7 +148,7 @@ def _master(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[A
 
 def _prices(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[float, Ints]:
     """Solve the linear program over these groups: its value, and its dual prices rounded down."""
-    from scipy.optimize import linprog  # noqa: PLC0415 - slow to load
+    from scipy.optimize import linprog
 
     matrix, weights = _master(members, costs, sizes, params)
     solution: Any = linprog(weights, A_eq=matrix, b_eq=np.ones(len(sizes)), method="highs")
@@ -160,7 +160,7 @@ def _prices(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[f
 
 def _milp(costs: Floats, rows: list[Any], n_integers: int, seconds: float) -> Any:  # noqa: ANN401
     """Minimise over [0, 1], the first `n_integers` integral; `rows` are (matrix, low, high)."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - slow to load
+    from scipy.optimize import Bounds, LinearConstraint, milp
 
     return milp(
         costs,
@@ -178,45 +178,44 @@ def choose(
     n, g = len(records), len(found.costs)
     matrix, costs = _master(found.members, found.costs, records.sizes, params)
     solution = _milp(costs, [(matrix, 1, 1)], g, seconds)
-    labels = np.full(n, WITHDRAWN)
     if solution.x is None and params.operations == "additions":
         return int(found.costs[0]), np.zeros(n, np.int64)  # the first group is everybody
-    if solution.x is None:
-        return len(records.items), labels
-    for group in np.flatnonzero(solution.x[:g] > ROUNDED):
+    savings = found.members @ records.sizes - found.costs
+    chosen = np.argsort(-savings, kind="stable")  # without an answer, whatever saves most
+    if solution.x is not None:
+        chosen = np.flatnonzero(solution.x[:g] > ROUNDED)
+    labels, saved = np.full(n, WITHDRAWN), 0
+    for group in chosen.tolist():
         members = np.flatnonzero(found.members[group])
-        labels[members] = members[0]
-    return round(float(costs @ np.round(solution.x))), labels
+        if (labels[members] == WITHDRAWN).all():
+            labels[members] = members[0]
+            saved += int(savings[group])
+    return len(records.items) - saved, labels
 
 
-def improve(
-    found: Configurations,
-    centers: Centers,
-    records: Records,
-    params: Params,
-    cost: int,
-    seconds: float,
-) -> tuple[bool, Ints | None]:
-    """Look for less than `cost` among all assignments x_ic to open centers y_c.
+def assign(
+    pairs: tuple[Ints, Ints, Ints], records: Records, params: Params, seconds: float
+) -> tuple[bool, float, Ints]:
+    """Solve the program of assignments x_ic to open centers y_c, for pairs (c, i, d(S_i, c)).
 
-    Returns whether the optimum is now known, and labels if they cost less. z_uc says that user u
-    counts at center c, w_i that record i is withdrawn.
+    Returns whether its optimum is known, which is infinite if it has no solution; what the labels
+    cost; and the labels. z_uc says that user u counts at center c, w_i that i is withdrawn.
     """
-    c, i = found.could_improve(centers, records, params, cost)
+    c, i, distances = pairs
     if not 0 < len(c) <= PAIRS_LIMIT:
-        return len(c) == 0, None
+        return len(c) == 0, math.inf, np.empty(0, np.int64)
     n, base = len(records), int(records.users.max()) + 1
     _, y = np.unique(c, return_inverse=True)
-    pairs, z = np.unique(y * base + records.users[i], return_inverse=True)
-    n_y, n_x, n_z = int(y.max()) + 1, len(c), len(pairs)
+    counted, z = np.unique(y * base + records.users[i], return_inverse=True)
+    n_y, n_x, n_z = int(y.max()) + 1, len(c), len(counted)
     x, zs, ys = np.arange(n_x), np.arange(n_z), np.arange(n_y)
     w = np.arange(n if params.operations != "additions" else 0)
     x_at, z_at, w_at = n_y + x, n_y + n_x + zs, n_y + n_x + n_z + w
     costs = np.zeros(n_y + n_x + n_z + len(w))
-    costs[x_at], costs[w_at] = centers.distances[c, i], records.sizes[w]
+    costs[x_at], costs[w_at] = distances, records.sizes[w]
 
     def matrix(n_rows: int, *parts: tuple[Ints, Ints, float]) -> Any:  # noqa: ANN401
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         rows, columns = (np.concatenate([part[axis] for part in parts]) for axis in (0, 1))
         values = np.concatenate([np.full(len(part[0]), part[2]) for part in parts])
@@ -226,13 +225,13 @@ def improve(
         (matrix(n, (i, x_at, 1), (w, w_at, 1)), 1, 1),  # sum_c x_ic + w_i = 1
         (matrix(n_x, (x, x_at, 1), (x, y, -1)), -np.inf, 0),  # x_ic <= y_c
         (matrix(n_z, (zs, z_at, 1), (z, x_at, -1)), -np.inf, 0),  # z_uc <= sum_i x_ic
-        (matrix(n_y, (pairs // base, z_at, 1), (ys, ys, -params.k)), 0, np.inf),  # k users
+        (matrix(n_y, (counted // base, z_at, 1), (ys, ys, -params.k)), 0, np.inf),  # k users
     ]
     solution = _milp(costs, rows, n_y + n_x, seconds)
     known = solution.status in (OPTIMAL, INFEASIBLE)
-    if solution.x is None or round(float(solution.fun)) >= cost:
-        return known, None
+    if solution.x is None:
+        return known, math.inf, np.empty(0, np.int64)
     labels = np.full(n, WITHDRAWN)
     taken = solution.x[x_at] > ROUNDED
     labels[i[taken]] = y[taken]
-    return known, labels
+    return known, round(float(solution.fun)), labels

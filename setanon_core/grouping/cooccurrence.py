@@ -188,7 +188,7 @@ def _closed(held: Bools, users: Ints, k: int, limit: int, *, empty: bool) -> Cen
 
 def incidence(sets: Sets) -> Any:  # noqa: ANN401 - scipy is loaded only where it is used
     """Return the sparse matrix of sets (rows) and items (columns)."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load
+    from scipy.sparse import csr_array
 
     ones = np.ones(len(sets.items), np.int32)
     return csr_array((ones, sets.items, sets.offsets), shape=(len(sets), max(sets.width, 1)))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.errors import MalformedInputError
-from setanon_core.grouping.configurations import choose, configurations, improve
+from setanon_core.grouping.configurations import assign, choose, configurations
 from setanon_core.grouping.cooccurrence import Centers, centers_of
 from setanon_core.model import WITHDRAWN, Grouping
 from setanon_core.params import Params
@@ -167,10 +167,11 @@ def _solve(records: Records, params: Params, centers: Centers) -> Grouping:
     cost, labels = choose(found, records, params, EXACT_SECONDS)
     if cost <= found.bound:
         return Grouping(labels, centers.complete, tuple(notes))
-    known, better = improve(found, centers, records, params, cost, EXACT_SECONDS)
+    pairs = found.could_improve(centers, records, params, cost)
+    known, least, better = assign(pairs, records, params, EXACT_SECONDS)
     if not known:
         notes.append(STOPPED)
-    labels = labels if better is None else better
+    labels = better if least < cost else labels
     return Grouping(labels, known and centers.complete, tuple(notes))
 
 

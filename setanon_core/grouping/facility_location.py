@@ -24,7 +24,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.grouping.capacitated import Sites, fill_or_push
 from setanon_core.grouping.jms import FAR, Instance, open_facilities
 from setanon_core.grouping.local_search import local_search

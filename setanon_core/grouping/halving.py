@@ -9,6 +9,7 @@ Deviation:  not in the paper.
 
 import numpy as np
 
+from setanon_core.grouping.block import Bools
 from setanon_core.model import Grouping
 from setanon_core.params import Params
 from setanon_core.records import Records
@@ -31,7 +32,9 @@ def halving(records: Records, params: Params) -> Grouping:
     return Grouping(labels)
 
 
-def _half(records: Records, part: Ints, k: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+def _half(
+    records: Records, part: Ints, k: int
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
     """Which records of the part hold the dividing item; None if no item divides it."""
     if len(part) < 2 * k:
         return None

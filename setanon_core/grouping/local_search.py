@@ -35,7 +35,7 @@ def local_search(records: Records, labels: Ints, params: Params) -> Ints:
         return _search(records, labels, params)
     for rarest_first in (True, False):
         labels = labels.copy()
-        spare = len(records)
+        spare = int(labels.max()) + 1  # above the groups that are too large for a block
         for part in neighbourhoods(records, labels, params, BLOCK, rarest_first=rarest_first):
             found = _search(records.subset(part), labels[part], params)
             # Groups of a block never meet those of another: give them numbers of their own.
@@ -65,7 +65,7 @@ def _shake(block: Block, rng: np.random.Generator) -> None:
         open_groups = np.flatnonzero(block.size[1:] > 0) + 1
         if cost == 0 or len(open_groups) == 0:
             break
-        hit = rng.choice(open_groups, size=min(len(open_groups), 1 + rng.integers(2)), replace=False)
+        hit = rng.permutation(open_groups)[: rng.integers(1, 3)]
         inside = np.isin(block.group, hit)
         add = block.add.copy()
         add[:, hit] = np.inf

@@ -6,11 +6,14 @@ groupers, improves each, and keeps the cheapest.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, Protocol
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.grouping.exact import SUBSETS_LIMIT, exact
 from setanon_core.grouping.facility_location import facility_location
 from setanon_core.grouping.local_search import local_search, shake
@@ -88,15 +91,23 @@ def group(records: Records, params: Params) -> Grouping:
     if params.method == "paper":
         return starts[0].grouper(records, params)
     done = settled(records, params)
-    best = _cheapest(records.subset(np.flatnonzero(~done)), params, starts, recipe.steps)
+    # Thousands of small products: BLAS threads would spend their time waiting for each other.
+    with _blas().limit(limits=1, user_api="blas"):
+        best = cheapest(records.subset(np.flatnonzero(~done)), params, starts, recipe.steps)
     labels = np.empty(len(records), np.int64)
     labels[~done] = best.labels
     # Every settled set is a group of its own; its twins in play may join or leave it.
-    labels[done] = 2 * len(records) + records.ranks()[done]
+    labels[done] = best.labels.max() + 1 + records.ranks()[done]
     return replace(best, labels=labels, proven_optimal=best.proven_optimal and not done.any())
 
 
-def _cheapest(
+@cache
+def _blas() -> ThreadpoolController:
+    """Finding the libraries takes a millisecond, so it is done once."""
+    return ThreadpoolController()
+
+
+def cheapest(
     records: Records, params: Params, starts: tuple[Start, ...], steps: tuple[Step, ...]
 ) -> Grouping:
     """Improve every start that applies, and keep the one that costs least."""

@@ -112,7 +112,7 @@ class _Touched:
         self.groups: set[int] = set()
 
     def free(self, *groups: int) -> bool:
-        """Claim these groups, unless one is taken; withdrawal may be claimed any number of times."""
+        """Claim these groups, unless one is taken; withdrawal is never taken."""
         wanted = {int(g) for g in groups} - {0}
         if self.groups & wanted:
             return False
@@ -138,11 +138,12 @@ def _distances(block: Block) -> Floats:
     where nothing may be added, an item short of it is deleted from all.
     """
     common = block.centers @ block.X.T
-    short, beyond = block.centers.sum(1)[:, None] - common, block.X.sum(1) - common
+    short: Floats = block.centers.sum(1)[:, None] - common
+    beyond: Floats = block.X.sum(1) - common
     if block.operations == "additions":
-        return short + block.k * beyond
-    if block.operations == "deletions":
-        return block.k * short + beyond
+        beyond *= block.k
+    elif block.operations == "deletions":
+        short *= block.k
     return short + beyond
 
 

@@ -26,47 +26,52 @@ def open_itemsets(records: Records, params: Params) -> Grouping:
     """Open the itemsets that k users still need, and give each record the first it gets."""
     if params.operations == "additions":
         return halving(records, params)
-    ranks = records.ranks()
-    _, first, weights = np.unique(ranks, return_index=True, return_counts=True)
-    distinct = records.take(first)
-    found = frequent_itemsets(distinct, weights, params.k)
-    members = np.argsort(ranks, kind="stable")
-    users = records.users[members]
-    starts = np.cumsum(weights) - weights
-
-    def enough(sets: Ints) -> bool:
-        """Whether the records of these distinct sets have k users."""
-        if weights[sets].sum() < params.k:
-            return False
-        if records.n_users == len(records):
-            return True
-        seen = np.concatenate([users[starts[s] : starts[s] + weights[s]] for s in sets])
-        return len(np.unique(seen)) >= params.k
-
-    label = np.full(len(distinct), WITHDRAWN)
+    crowd = _Crowd(records, params.k)
+    found = frequent_itemsets(crowd.sets, crowd.weights, params.k)
+    label = np.full(len(crowd.sets), WITHDRAWN)
     if not found.complete:
         # What k users share whole needs no itemset, and may be too long to have been mined.
-        for s in np.flatnonzero((weights >= params.k) & (distinct.sizes > 0)).tolist():
-            if enough(np.array([s])):
+        for s in np.flatnonzero((crowd.weights >= params.k) & (crowd.sets.sizes > 0)).tolist():
+            if crowd.suffices(np.array([s])):
                 label[s] = len(found.sets) + s
     for size in range(int(found.sets.sizes.max(initial=0)), 0, -1):
-        for c in _wanted(found, size, label, weights, params.k):
+        for c in _wanted(found, size, np.where(label == WITHDRAWN, crowd.weights, 0), params.k):
             holders = found.holders[found.bounds[c] : found.bounds[c + 1]]
             free = holders[label[holders] == WITHDRAWN]
-            if enough(free):
+            if crowd.suffices(free):
                 label[free] = c
-    notes = () if found.complete else ("candidate itemsets were cut off at the budget",)
-    return Grouping(label[ranks], notes=notes)
+    notes = () if found.complete else ("Itemsets were cut off: not all were tried as centers.",)
+    return Grouping(label[crowd.ranks], notes=notes)
 
 
-def _wanted(found: Itemsets, size: int, label: Ints, weights: Ints, k: int) -> list[int]:
+class _Crowd:
+    """The distinct sets, and the users behind each."""
+
+    def __init__(self, records: Records, k: int) -> None:
+        self.k = k
+        self.ranks = records.ranks()
+        _, first, self.weights = np.unique(self.ranks, return_index=True, return_counts=True)
+        self.sets = records.take(first)
+        self.one_each = records.n_users == len(records)
+        users = records.users[np.argsort(self.ranks, kind="stable")]
+        self.users = np.split(users, np.cumsum(self.weights)[:-1])
+
+    def suffices(self, sets: Ints) -> bool:
+        """Whether the records of these distinct sets have k users."""
+        if self.weights[sets].sum() < self.k:
+            return False
+        if self.one_each:
+            return True
+        return len(np.unique(np.concatenate([self.users[s] for s in sets]))) >= self.k
+
+
+def _wanted(found: Itemsets, size: int, free: Ints, k: int) -> list[int]:
     """The itemsets of this size that k free records hold, those with fewest holders first."""
     at = np.flatnonzero(found.sets.sizes == size)
     if len(at) == 0:
         return []
-    low = found.bounds[at[0]]
-    holders = found.holders[low : found.bounds[at[-1] + 1]]
-    free = np.where(label[holders] == WITHDRAWN, weights[holders], 0)
-    left = np.add.reduceat(free, found.bounds[at] - low)
+    low, high = found.bounds[at[0]], found.bounds[at[-1] + 1]
+    left = np.add.reduceat(free[found.holders[low:high]], found.bounds[at] - low)
     order = np.argsort(found.support[at], kind="stable")
-    return at[order[left[order] >= k]].tolist()  # type: ignore[no-any-return]
+    wanted: list[int] = at[order[left[order] >= k]].tolist()
+    return wanted

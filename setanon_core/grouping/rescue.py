@@ -17,6 +17,7 @@ from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets
+from setanon_core.users import nth_users
 
 ROUNDS: Final = 2
 """Later rounds move few records; the local search finds those moves too."""
@@ -68,9 +69,7 @@ def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, In
         some = np.diff(common.indptr) > 0
         if not some.any():
             continue
-        best, back = np.divmod(
-            np.maximum.reduceat(key, common.indptr[:-1][some]), len(centers)
-        )
+        best, back = np.divmod(np.maximum.reduceat(key, common.indptr[:-1][some]), len(centers))
         rows = part[some]
         good = best > 0
         target[rows[good]] = len(centers) - 1 - back[good]
@@ -90,24 +89,18 @@ def _saved(records: Records, rows: Ints, centers: Sets) -> Ints:
 
 
 def _move(records: Records, rows: Ints, target: Ints, gain: Ints, k: int) -> Ints | None:
-    """Make the moves that gain, best first, as long as k users stay behind; None if there are none."""
+    """Make the moves that gain, best first, while k users stay behind; None if none is made."""
     wish = np.flatnonzero((gain > 0) & (target != rows))
-    if len(wish) == 0:
-        return None
-    pairs, seats = np.unique(_pair(records, rows), return_counts=True)
-    left = np.bincount(pairs // (int(records.users.max()) + 1) + 1)
-    place = np.searchsorted(pairs, _pair(records, rows))
+    _, users = nth_users(rows, records.users)
+    pairs = rows * (records.users.max() + 1) + records.users
+    _, seat, seats = np.unique(pairs, return_inverse=True, return_counts=True)
+    left = dict(zip(rows.tolist(), users.tolist(), strict=True))
     moved = rows.copy()
     for i in wish[np.argsort(-gain[wish], kind="stable")].tolist():
-        g = rows[i]
-        last = seats[place[i]] == 1
-        if g != WITHDRAWN and last and left[g + 1] <= k:
+        g, last = int(rows[i]), seats[seat[i]] == 1
+        if g != WITHDRAWN and last and left[g] <= k:
             continue
-        seats[place[i]] -= 1
-        left[g + 1] -= last
+        seats[seat[i]] -= 1
+        left[g] -= int(last)
         moved[i] = target[i]
     return moved if (moved != rows).any() else None
-
-
-def _pair(records: Records, rows: Ints) -> Ints:
-    return rows * (int(records.users.max()) + 1) + records.users

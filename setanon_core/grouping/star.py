@@ -93,7 +93,7 @@ def _candidates(records: Records) -> Floats:
 def _distances(centers: Floats, matrix: Floats, operations: Operations) -> Floats:
     """Cost of turning each record into each center; infinite where the operations forbid it."""
     common = centers @ matrix.T
-    distance = centers.sum(1)[:, None] + matrix.sum(1) - 2 * common
+    distance: Floats = centers.sum(1)[:, None] + matrix.sum(1) - 2 * common
     if operations == "deletions":
         distance[common < centers.sum(1)[:, None]] = np.inf
     return distance
@@ -103,4 +103,3 @@ def _nearest(free: Ints, users: Ints, k: int) -> Ints:
     """The first record of each of the first k users; nothing if there are fewer."""
     _, first = np.unique(users[free], return_index=True)
     return free[np.sort(first)[:k]] if len(first) >= k else free[:0]
-

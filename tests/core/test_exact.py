@@ -66,6 +66,7 @@ def test_a_program_stopped_early_is_never_called_a_proof(monkeypatch: pytest.Mon
     grouping = exact(data, Params(k=3))
     assert not grouping.proven_optimal
     assert any("time limit" in note for note in grouping.notes)
+    assert grouping_cost(data, grouping.labels.tolist(), "both") < len(data.items)
     assert (fewest_users(data, grouping.labels.tolist()) or 3) >= 3
 
 

@@ -10,7 +10,8 @@ from brute_force import PRICES, optimum, price_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.grouping import facility_location as module
 from setanon_core.grouping.capacitated import fill_or_empty
 from setanon_core.grouping.facility_location import facility_location

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import OPERATIONS
 from setanon_core.records import Records

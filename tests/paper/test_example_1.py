@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from brute_force import flips, optimum
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.grouping.facility_location import facility_location
 from setanon_core.grouping.suppression import suppression
 from setanon_core.params import Params

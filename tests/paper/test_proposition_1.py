@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.records import Records
 
 sets = st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=8)

@@ -5,7 +5,8 @@ from brute_force import flips
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.records import Records
 from setanon_core.verify import verify
 

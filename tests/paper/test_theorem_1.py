@@ -5,7 +5,8 @@ from brute_force import flips, harmonic, optimum, price_of, stars
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.grouping.suppression import suppression
 from setanon_core.params import Params
 from setanon_core.records import Records

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 from brute_force import PRICES, flips, optimum
 
-from setanon_core.flip import cost_of, flip
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
 from setanon_core.grouping.facility_location import facility_location
 from setanon_core.params import Params
 from setanon_core.records import Records

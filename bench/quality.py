@@ -1,0 +1,75 @@
+"""How near to the optimum: every grouper on small instances whose optimum is known."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from math import fsum
+
+import numpy as np
+from instances import small
+
+from setanon_core import Params, Records, anonymize
+from setanon_core.cost import cost_of
+from setanon_core.flip import flip
+from setanon_core.grouping.bounds import lower_bound
+from setanon_core.grouping.exact import optimum
+from setanon_core.grouping.methods import RECIPES, cheapest
+
+METHODS = {
+    "best": {},
+    "suppression (paper)": {"method": "paper"},
+    "facility location (paper)": {"method": "paper", "grouper": "facility_location"},
+    "star": {"method": "paper", "grouper": "star"},
+}
+
+
+def instances(count: int, seed: int) -> Iterator[tuple[int, bool, Records]]:
+    """Small instances for k = 2, 3, 5: noise and topics; one record a user, and several."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        k = (2, 3, 5)[number % 3]
+        repeated, realistic = bool(number // 3 % 2), bool(number // 6 % 2)
+        yield k, repeated, small(rng, realistic=realistic, repeated=repeated)
+
+
+def ratios(count: int = 600, seed: int = 1) -> list[dict[str, object]]:
+    """Cost over optimum, mean and worst, by method and k."""
+    found: dict[tuple[str, int], list[float]] = defaultdict(list)
+    violations = 0
+    for k, _, records in instances(count, seed):
+        params = Params(k, min_owners=0)
+        least = optimum(records, params)[0]
+        violations += lower_bound(records, params) > least
+        for name, knobs in METHODS.items():
+            result = anonymize(records, k, min_owners=0, **knobs)  # type: ignore[arg-type]
+            found[name, k].append(_ratio(result.cost.total, least))
+        found["best without exact", k].append(_ratio(_heuristic(records, params), least))
+    rows: list[dict[str, object]] = [
+        {
+            "method": name,
+            "k": k,
+            "instances": len(values),
+            "mean": round(fsum(values) / len(values), 4),
+            "worst": round(max(values), 3),
+            "optimal": round(sum(value <= 1 for value in values) / len(values), 3),
+        }
+        for (name, k), values in sorted(found.items())
+    ]
+    rows.append(
+        {"method": "lower bound above the optimum", "instances": count, "worst": violations}
+    )
+    return rows
+
+
+def _heuristic(records: Records, params: Params) -> int:
+    """What `best` would cost if the exact optimum were out of reach, as it is for large inputs."""
+    if records.n_users < params.k:
+        return len(records.items)
+    recipe = RECIPES["best"]
+    labels = cheapest(records, params, recipe.starts[1:], recipe.steps).labels
+    return cost_of(records, *flip(records, labels)).total
+
+
+def _ratio(cost: int, least: int) -> float:
+    if least == 0:
+        return 1.0 if cost == 0 else np.inf
+    return cost / least
