@@ -66,6 +66,8 @@ def owners(records: Records) -> Ints:
 
 def hopeless(records: Records, params: Params) -> npt.NDArray[np.bool_]:
     """Lemma 0: items too rare for the center of any group of k users."""
+    if params.operations == "additions":
+        return np.zeros(max(records.width, 1), np.bool_)
     if params.operations == "deletions":
         return owners(records) < params.k
     support = np.bincount(records.items, minlength=max(records.width, 1))

@@ -9,15 +9,11 @@ Deviation:  users are counted, not records; group 0 holds the withdrawn, and nee
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csr_array
 
+from setanon_core.grouping.matrices import Bools, Floats, dense
 from setanon_core.params import Operations
 from setanon_core.records import Records
-from setanon_core.sets import Ints, Sets
-
-Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
+from setanon_core.sets import Ints
 
 
 @dataclass(slots=True)
@@ -106,20 +102,6 @@ class Block:
         return change
 
 
-def matrix_of(sets: Sets, items: Ints | None = None) -> Floats:
-    """X, one row for each set and one column for each of `items` (by default, those present)."""
-    names = np.unique(sets.items) if items is None else items
-    matrix = np.zeros((len(sets), len(names)), np.float32)
-    matrix[sets.rows, np.searchsorted(names, sets.items)] = 1
-    return matrix
-
-
-def sparse_of(sets: Sets, width: int) -> csr_array:
-    """The same as a sparse matrix with one column for every item below `width`."""
-    ones = np.ones(len(sets.items), np.int32)
-    return csr_array((ones, sets.items, sets.offsets), shape=(len(sets), width))
-
-
 def block_of(records: Records, labels: Ints, k: int, operations: Operations) -> Block:
     """Lay out some records as a block, with a spare group for each that could be opened.
 
@@ -131,7 +113,7 @@ def block_of(records: Records, labels: Ints, k: int, operations: Operations) -> 
     keep = np.zeros(records.width, np.bool_)
     keep[items[support >= least]] = True
     held = records.keep_items(keep)
-    matrix = matrix_of(held)
+    matrix = dense(held)
     _, first = np.unique(held.ranks(), return_index=True)
     _, users = np.unique(records.users, return_inverse=True)
     _, group = np.unique(np.append(labels, -1), return_inverse=True)

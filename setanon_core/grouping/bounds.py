@@ -22,7 +22,9 @@ sum is 0.)
 
 One direction only. Under deletions the center is a subset of S_i and of every mate S_j, so i
 loses at least |S_i - S_j| for each of k - 1 other users: at least the (k-1)-th least of these.
-Under additions i gains at least |S_j - S_i|, likewise.
+Under additions i gains at least |S_j - S_i|, likewise. The sum over all records may exceed that of
+the nearest neighbours, or not: the larger counts. Under additions no record is withdrawn, and the
+nearest neighbours bound sum_i A_i / 2.
 
 Configurations. See `configurations`: used only if the enumeration of centers was complete.
 """
@@ -30,13 +32,13 @@ Configurations. See `configurations`: used only if the enumeration of centers wa
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from setanon_core.grouping.configurations import SCALE, configurations
 from setanon_core.grouping.cooccurrence import centers_of
 from setanon_core.grouping.nearest import Neighbours, neighbours
 from setanon_core.params import Params
 from setanon_core.records import Ints, Records
+from setanon_core.strip import hopeless
 
 PROGRAM_LIMIT: Final = 150
 """Records up to which the configuration program is solved: about a second."""
@@ -53,7 +55,7 @@ def lower_bound(records: Records, params: Params) -> int:
     """
     if records.n_users < params.k:
         return len(records.items)
-    doomed = doomed_items(records, params)
+    doomed = hopeless(records, params)
     stripped = int(doomed[records.items].sum())
     kept = records.keep_items(~doomed)
     rest = Records(kept.items, kept.offsets, records.users)
@@ -63,28 +65,22 @@ def lower_bound(records: Records, params: Params) -> int:
     return stripped + bound
 
 
-def doomed_items(records: Records, params: Params) -> npt.NDArray[np.bool_]:
-    """Mark the items that are in no center of any optimal solution (Lemma 0)."""
-    if params.operations == "additions":
-        return np.zeros(records.width, np.bool_)
-    if params.operations == "both":
-        return 2 * np.bincount(records.items, minlength=records.width) <= params.k
-    base = int(records.users.max(initial=0)) + 1
-    pairs = np.unique(records.items * base + records.users[records.rows])
-    return np.bincount(pairs // base, minlength=records.width) < params.k
-
-
 def nearest_bound(records: Records, params: Params) -> int:
     """Bound the cost by what each record must pay to meet the nearest k - 1 other users."""
     if records.n_users < params.k:
         return len(records.items)
     total = 0
-    for around in neighbours(records, params.operations):
-        if params.operations == "both":
-            shares = np.minimum(around.sizes * SCALE, _half_means(around, params.k - 1))
-        else:
-            shares = SCALE * _order_statistic(around.nearest, params.k - 1)
+    for around in neighbours(records, "both"):
+        shares = _half_means(around, params.k - 1)
+        if params.operations != "additions":
+            shares = np.minimum(around.sizes * SCALE, shares)
         total += int(shares @ around.copies)
+    if params.operations != "both":
+        one_way = sum(
+            SCALE * int(_order_statistic(around.nearest, params.k - 1) @ around.copies)
+            for around in neighbours(records, params.operations)
+        )
+        total = max(total, one_way)
     return -(-total // SCALE)
 
 

@@ -1,6 +1,6 @@
 """The configuration program: choose groups that hold each record once, as a linear relaxation.
 
-Paper:      none; section 4.2 relaxes assignments instead, which bounds the optimum less well.
+Paper:      none; section 4 relaxes assignments instead, which bounds the optimum less well.
 Guarantee:  `bound` is a lower bound on every solution whose centers are among those given.
 Complexity: one linear program for each round of pricing; pricing is O(C n log n) for C centers.
 Deviation:  none.

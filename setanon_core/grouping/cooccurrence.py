@@ -1,4 +1,4 @@
-"""What occurs together: items in the center of an optimal group, and sets that share items.
+"""What occurs together: the items that the center of an optimal group can hold.
 
 Paper:      section 4, Algorithm 1: the center of a group is its majority.
 Guarantee:  when `complete`, some optimal solution uses no other center.
@@ -15,14 +15,13 @@ Under deletions only, the center of a group may be taken as the intersection of 
 that contain it, a closed set; additions are the same problem on the complements.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from setanon_core.params import Params
-from setanon_core.records import Ints, Records, Sets
-from setanon_core.sets import bounds_of
+from setanon_core.records import Ints, Records
 
 Bools = npt.NDArray[np.bool_]
 
@@ -34,10 +33,6 @@ TESTS_FACTOR: Final = 20
 
 BLOCK_CELLS: Final = 2_000_000
 """Centers times records looked at together; 16 MB for each temporary array."""
-
-
-OWN_LIMIT: Final = 256
-"""Sets of one user up to which they are compared with each other."""
 
 
 class Centers(NamedTuple):
@@ -184,31 +179,3 @@ def _closed(held: Bools, users: Ints, k: int, limit: int, *, empty: bool) -> Cen
                 queue.append(narrower)
     distances = np.stack(rows) if rows else np.empty((0, len(users)), np.int64)
     return Centers(distances, complete=True)
-
-
-def incidence(sets: Sets) -> Any:  # noqa: ANN401 - scipy is loaded only where it is used
-    """Return the sparse matrix of sets (rows) and items (columns)."""
-    from scipy.sparse import csr_array
-
-    ones = np.ones(len(sets.items), np.int32)
-    return csr_array((ones, sets.items, sets.offsets), shape=(len(sets), max(sets.width, 1)))
-
-
-def meetings(matrix: Any, rows: Ints, *, near_only: bool) -> tuple[Ints, Ints, Ints]:  # noqa: ANN401
-    """List (row, set, items shared); if `near_only`, only sets that share most of their items."""
-    met = matrix[rows] @ matrix.T
-    near = 2 * met.data > np.diff(matrix.indptr)[met.indices]
-    listed = np.flatnonzero(near | (not near_only))
-    row = np.searchsorted(met.indptr, listed, side="right") - 1
-    return row, met.indices[listed].astype(np.int64), met.data[listed].astype(np.int64)
-
-
-def own_meetings(sets: Sets, users: Ints) -> tuple[Ints, Ints, Ints]:
-    """List the pairs of sets of one user of which the second shares most of its items."""
-    numbers = np.bincount(users)[users]
-    kept = ((numbers > 1) & (numbers <= OWN_LIMIT))[sets.rows]
-    keys = users[sets.rows[kept]] * sets.width + sets.items[kept]
-    sizes = np.bincount(sets.rows[kept], minlength=len(sets))
-    matrix = incidence(Sets(np.unique(keys, return_inverse=True)[1], bounds_of(sizes)))
-    i, j, overlap = meetings(matrix, np.arange(len(sets)), near_only=True)
-    return i[i != j], j[i != j], overlap[i != j]

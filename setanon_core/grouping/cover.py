@@ -77,30 +77,6 @@ class Partition:
         self._owners[group][user] += 1
 
 
-class Spare:
-    """How many records of each user the groups still have, so that each keeps k users."""
-
-    def __init__(self, labels: Ints, users: Ints, k: int, free: int | None) -> None:
-        """Count; the group labelled `free` may lose everybody."""
-        self.k = k
-        self._free = free
-        self._owners: dict[int, Counter[int]] = {}
-        self.give_back(labels, users)
-
-    def take(self, label: int, user: int) -> bool:
-        """Take a record of the user out of the group, if k users stay."""
-        owners = self._owners[label]
-        if label != self._free and len(owners) - (owners[user] == 1) < self.k:
-            return False
-        _take_out(owners, user)
-        return True
-
-    def give_back(self, labels: Ints, users: Ints) -> None:
-        """Add records to the groups that they were taken from."""
-        for label, user in zip(labels.tolist(), users.tolist(), strict=True):
-            self._owners.setdefault(label, Counter())[user] += 1
-
-
 def labels_of(groups: Iterable[Sequence[int]], n: int) -> Ints:
     """Number groups that cover n records in the order given."""
     labels = np.empty(n, np.int64)

@@ -1,6 +1,6 @@
 """The optimum: subset dynamic programming for tiny inputs, an integer program above.
 
-Paper:      section 3, Definition 2; section 4.2 for the integer program.
+Paper:      section 3, Definition 2; section 4 for the integer program.
 Guarantee:  optimal where `proven_optimal` says so; otherwise feasible, and a note says why.
 Complexity: O(3^n) for n <= SUBSETS_LIMIT; above, exponential in the worst case and cut short
             after EXACT_SECONDS.
@@ -14,9 +14,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.cost import cost_of
 from setanon_core.errors import MalformedInputError
+from setanon_core.flip import flip
 from setanon_core.grouping.configurations import assign, choose, configurations
 from setanon_core.grouping.cooccurrence import Centers, centers_of
+from setanon_core.grouping.local_search import local_search
+from setanon_core.grouping.open_itemsets import open_itemsets
 from setanon_core.model import WITHDRAWN, Grouping
 from setanon_core.params import Params
 from setanon_core.records import Ints, Records
@@ -24,7 +28,7 @@ from setanon_core.records import Ints, Records
 Floats = npt.NDArray[np.float64]
 
 SUBSETS_LIMIT: Final = 14
-"""Records up to which every subset is tried; 3^14 steps take about a tenth of a second."""
+"""Records up to which every subset is tried; 3^14 steps take about a hundredth of a second."""
 
 CENTERS_LIMIT: Final = 3000
 """Centers that the integer program may choose from; more than that is not solved in a minute."""
@@ -35,8 +39,8 @@ CELLS_LIMIT: Final = 3_000_000
 EXACT_SECONDS: Final = 60.0
 """Limit of each integer program: the only place where a clock can change a result."""
 
-CUT_OFF: Final = "exact: too many possible centers; the enumeration was cut off"
-STOPPED: Final = "exact: the integer program is too large, or was stopped at its time limit"
+CUT_OFF: Final = "Too many possible centers to try them all: exact returned a local optimum."
+STOPPED: Final = "The integer program was too large or out of time: optimality is not proved."
 
 
 def exact(records: Records, params: Params) -> Grouping:
@@ -51,11 +55,12 @@ def exact(records: Records, params: Params) -> Grouping:
     if n <= SUBSETS_LIMIT or records.n_users < params.k:
         return Grouping(optimum(records, params)[1], proven_optimal=True)
     centers = centers_of(records, params, min(CENTERS_LIMIT, CELLS_LIMIT // n))
-    if params.operations == "additions" and not centers.complete:
-        return Grouping(_grow(records, params.k), notes=(CUT_OFF,))
-    if len(centers.distances) == 0:
-        return Grouping(np.full(n, WITHDRAWN), centers.complete)
-    return _solve(records, params, centers)
+    if centers.complete and len(centers.distances) == 0:
+        return Grouping(np.full(n, WITHDRAWN), proven_optimal=True)
+    incumbent = local_search(records, open_itemsets(records, params).labels, params)
+    if not centers.complete:
+        return Grouping(incumbent, notes=(CUT_OFF,))
+    return _solve(records, params, centers, incumbent)
 
 
 def optimum(records: Records, params: Params, *, withdrawals: bool = True) -> tuple[int, Ints]:
@@ -160,49 +165,16 @@ def _weights(records: Records, params: Params, *, withdrawals: bool) -> Floats:
     return weights
 
 
-def _solve(records: Records, params: Params, centers: Centers) -> Grouping:
+def _solve(records: Records, params: Params, centers: Centers, incumbent: Ints) -> Grouping:
     """Price out, solve over the groups found, and only then over all that could be better."""
     found = configurations(centers, records, params)
-    notes = [] if centers.complete else [CUT_OFF]
     cost, labels = choose(found, records, params, EXACT_SECONDS)
+    known = cost_of(records, *flip(records, incumbent, params.operations)).total
+    if known <= cost:
+        cost, labels = known, incumbent
     if cost <= found.bound:
-        return Grouping(labels, centers.complete, tuple(notes))
+        return Grouping(labels, proven_optimal=True)
     pairs = found.could_improve(centers, records, params, cost)
-    known, least, better = assign(pairs, records, params, EXACT_SECONDS)
-    if not known:
-        notes.append(STOPPED)
+    proven, least, better = assign(pairs, records, params, EXACT_SECONDS)
     labels = better if least < cost else labels
-    return Grouping(labels, known and centers.complete, tuple(notes))
-
-
-def _grow(records: Records, k: int) -> Ints:
-    """Group for additions by a simple heuristic: large records first, with what adds least."""
-    labels = np.full(len(records), WITHDRAWN)
-    held = np.zeros((len(records), records.width), np.bool_)
-    held[records.rows, records.items] = True
-    users, sizes = records.users, list[int]()
-    centers: list[npt.NDArray[np.bool_]] = []
-    for i in np.argsort(-records.sizes, kind="stable").tolist():
-        free = labels == WITHDRAWN
-        if not free[i] or len(np.unique(users[free])) < k:
-            continue
-        center, members = held[i].copy(), [i]
-        free &= users != users[i]
-        while len(members) < k:
-            # The whole group pays for new items; the newcomer for those that it lacks.
-            new = (held & ~center).sum(axis=1)
-            costs = (len(members) + 1) * new - records.sizes
-            members.append(int(np.argmin(np.where(free, costs, np.iinfo(np.int64).max))))
-            center |= held[members[-1]]
-            free &= users != users[members[-1]]
-        labels[members] = len(centers)
-        centers.append(center)
-        sizes.append(k)
-    unions, members_of = np.asarray(centers), np.asarray(sizes)
-    for i in np.flatnonzero(labels == WITHDRAWN).tolist():
-        grown = (held[i] & ~unions).sum(axis=1)
-        costs = (members_of + 1) * grown + unions.sum(axis=1)
-        labels[i] = best = int(np.argmin(costs))
-        unions[best] |= held[i]
-        members_of[best] += 1
-    return labels
+    return Grouping(labels, proven, () if proven else (STOPPED,))

@@ -13,10 +13,11 @@ Guarantee:  every group has k users. With one record per user and operations "bo
             majority centers and moves that follow only lower the cost. The constant factor of
             Theorem 3 (runs with t < k) rests on published proofs of which `capacitated` is a
             simplification: it is not claimed. Otherwise none but k users.
-Complexity: O(n^2 log n) for n distinct sets, at most FACILITY_LIMIT; above, `open_itemsets` is called.
+Complexity: O(n^2 log n) for n distinct sets, at most FACILITY_LIMIT; above, `open_itemsets`
+            takes its place, the practical form.
 Deviation:  k counts distinct users; a record may be withdrawn, as if to a facility at the empty
             set that is open and needs nobody; distances are Hamming's whatever the operations,
-            which only the last steps tell apart.
+            which only the last step, a local search, tells apart.
 """
 
 from operator import itemgetter

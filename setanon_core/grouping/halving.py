@@ -9,7 +9,6 @@ Deviation:  not in the paper.
 
 import numpy as np
 
-from setanon_core.grouping.block import Bools
 from setanon_core.model import Grouping
 from setanon_core.params import Params
 from setanon_core.records import Records

@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 
 from setanon_core.grouping.cover import Partition
+from setanon_core.grouping.matrices import sparse
 from setanon_core.records import Ints, Records
 from setanon_core.sets import Sets
 
@@ -175,11 +176,8 @@ def _spans_above(
 
 def _neighbours(sets: Sets, users: list[frozenset[int]], k: int) -> Iterator[list[int]]:
     """Yield for each distinct set itself and those nearest to it, near ones first."""
-    from scipy.sparse import csr_array
-
     n, sizes = len(sets), sets.sizes
-    ones = np.ones(len(sets.items), np.int64)
-    matrix = csr_array((ones, sets.items, sets.offsets), shape=(n, sets.width))
+    matrix = sparse(sets)
     columnwise = matrix.T.tocsr()
     count = min(n, NEAR + 2 * k)
     for start in range(0, n, 256):

@@ -10,20 +10,18 @@ Deviation:  clients may have weights, and one facility may be open from the star
 
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.grouping.matrices import sparse
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Operations, Params
-from setanon_core.records import Ints, Records, Sets
+from setanon_core.records import Ints, Records
 
 FAR: Final = 1 << 40
 """Farther than any two sets are: a center that the operations do not allow."""
-
-DENSE: Final = 100_000
-"""Cells of a bit matrix up to which it is filled in; larger ones are sparse."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -122,12 +120,8 @@ class Instance:
     @cached_property
     def distances(self) -> Ints:
         """d_ij, the Hamming distances between distinct sets."""
-        return self.distances_to(self.sets, "both")
-
-    @cached_property
-    def costs(self) -> Ints:
-        """What d_ij is under the operations: FAR where i cannot be turned into j."""
-        return self.distances_to(self.sets, self.operations)
+        sizes, matrix = self.sets.sizes, sparse(self.sets)
+        return np.asarray(sizes[:, None] + sizes - 2 * (matrix @ matrix.T).toarray())
 
     @cached_property
     def outside(self) -> Ints:
@@ -145,17 +139,6 @@ class Instance:
             sums.append(int(np.partition(nearest, self.k - 1)[: self.k].sum()))
         return np.asarray(sums)
 
-    def distances_to(self, centers: Sets, operations: Operations) -> Ints:
-        """Cost of turning each distinct set into each center; FAR where that is not allowed."""
-        sizes, held = self.sets.sizes[:, None], centers.sizes
-        common = _matrix(self.sets, self.records.width) @ _matrix(centers, self.records.width).T
-        common = np.asarray(common.toarray() if hasattr(common, "toarray") else common)
-        if operations == "both":
-            return np.asarray(sizes + held - 2 * common)
-        if operations == "additions":
-            return np.where(common == sizes, held - sizes, FAR)
-        return np.where(common == held, sizes - held, FAR)
-
     def user_counts(self, site_of: Ints, count: int) -> Ints:
         """Distinct users at each of `count` sites, exact below k, for sites of distinct sets."""
         sites = site_of[self.pair_sets]
@@ -163,15 +146,3 @@ class Instance:
         width = int(self.pair_users.max()) + 1
         met = np.unique(sites[inside] * width + self.pair_users[inside]) // width
         return np.bincount(met, minlength=count)
-
-
-def _matrix(sets: Sets, width: int) -> Any:  # noqa: ANN401 - an array or a sparse array
-    """The bit vectors of the relational data set R_D; sparse when there are many."""
-    ones = np.ones(len(sets.items), np.int64)
-    if len(sets) * width <= DENSE:
-        bits = np.zeros((len(sets), width), np.int64)
-        bits[sets.rows, sets.items] = 1
-        return bits
-    from scipy.sparse import csr_array
-
-    return csr_array((ones, sets.items, sets.offsets), shape=(len(sets), width))

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.grouping.block import Block, Floats
+from setanon_core.grouping.block import Block
+from setanon_core.grouping.matrices import Floats
 from setanon_core.sets import Ints
 
 TRIES: Final = 6

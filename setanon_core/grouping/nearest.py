@@ -1,6 +1,6 @@
 """How far the other users are from each record: counts by distance, never a list of pairs.
 
-Paper:      none; R_j of section 4.2 is a sum of such distances.
+Paper:      none; R_j of section 4 is a sum of such distances.
 Guarantee:  `nearest` never counts fewer users within a distance than there are, nor `every`
             fewer records; up to PAIRS_LIMIT records both are exact.
 Complexity: O(sum of 2^|S_i|) over the distinct sets of moderate size, O(D) for each longer one.
@@ -24,7 +24,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.grouping.cooccurrence import incidence, meetings, own_meetings
+from setanon_core.grouping.matrices import sparse
+from setanon_core.grouping.meetings import meetings, own_meetings
 from setanon_core.params import Operations
 from setanon_core.records import Ints, Records, Sets
 from setanon_core.sets import spans
@@ -91,7 +92,7 @@ def _counts(rows: Ints, distances: Ints, weights: Ints | None, shape: tuple[int,
 
 def _by_pairs(records: Records, operations: Operations) -> Iterator[Neighbours]:
     n, sizes, users = len(records), records.sizes, records.users
-    matrix = incidence(records)
+    matrix = sparse(records)
     order = np.argsort(users, kind="stable")
     starts = np.flatnonzero(np.diff(users[order], prepend=-1))
     names = users[order][starts]
@@ -163,7 +164,7 @@ def _around(
     long = long[np.argsort(work[long], kind="stable")]
     spent = np.cumsum(work[long])
     seen, unseen = long[spent <= LONG_BUDGET], long[spent > LONG_BUDGET]
-    matrix = incidence(sets)
+    matrix = sparse(sets)
     everything = np.ones(len(sets), np.bool_)
     blocks = (spent[: len(seen)] // BLOCK).astype(np.int64)
     for block in np.unique(blocks):

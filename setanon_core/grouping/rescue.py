@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from setanon_core.flip import flip
-from setanon_core.grouping.block import sparse_of
+from setanon_core.grouping.matrices import sparse
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
@@ -55,11 +55,11 @@ def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, In
     holders = np.bincount(centers.items, minlength=width)
     work = np.bincount(sets.rows, holders[sets.items], minlength=len(sets))
     cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
-    table = sparse_of(centers, width).T.tocsr()
+    table = sparse(centers, width).T.tocsr()
     target = np.full(len(sets), WITHDRAWN)
     saved = np.zeros(len(sets), np.int64)
     for part in np.split(np.arange(len(sets)), cuts):
-        common = sparse_of(sets.take(part), width) @ table
+        common = sparse(sets.take(part), width) @ table
         c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
         value = 2 * kept - centers.sizes[c]
         if params.operations == "deletions":
@@ -79,9 +79,9 @@ def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, In
 
 def _saved(records: Records, rows: Ints, centers: Sets) -> Ints:
     """What each record saves at its own center: |S| less its cost there."""
-    table = sparse_of(centers, records.width)
+    table = sparse(centers, records.width)
     inside = np.flatnonzero(rows != WITHDRAWN)
-    own = sparse_of(records.take(inside), records.width)
+    own = sparse(records.take(inside), records.width)
     kept = np.asarray(own.multiply(table[rows[inside]]).sum(axis=1)).ravel()
     saved = np.zeros(len(records), np.int64)
     saved[inside] = 2 * kept - centers.sizes[rows[inside]]

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.grouping.block import Floats, matrix_of
 from setanon_core.grouping.halving import halving
 from setanon_core.grouping.itemsets import frequent_itemsets
+from setanon_core.grouping.matrices import Floats, dense
 from setanon_core.grouping.neighbourhoods import neighbourhoods
 from setanon_core.model import WITHDRAWN, Grouping
 from setanon_core.params import Operations, Params
@@ -44,7 +44,7 @@ def star(records: Records, params: Params) -> Grouping:
 
 def _stars(records: Records, params: Params) -> Ints:
     """The greedy itself, on one block."""
-    matrix, centers = matrix_of(records), _candidates(records)
+    matrix, centers = dense(records), _candidates(records)
     distance = _distances(centers, matrix, params.operations)
     order = np.argsort(distance, axis=1, kind="stable")
     sizes = matrix.sum(1)
@@ -85,7 +85,7 @@ def _candidates(records: Records) -> Floats:
     found = frequent_itemsets(distinct, weights, 2)
     value = found.support * found.sets.sizes
     best = np.argsort(-value, kind="stable")[:CANDIDATES]
-    rows = np.vstack((matrix_of(distinct, names), matrix_of(found.sets.take(best), names)))
+    rows = np.vstack((dense(distinct, names), dense(found.sets.take(best), names)))
     _, first = np.unique(rows, axis=0, return_index=True)
     return rows[np.sort(first)][: max(CANDIDATES, len(distinct))]
 

@@ -1,8 +1,6 @@
 # ruff: noqa: S311 - seeded examples, no secrets
 
-import sys
 from random import Random
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,7 +14,8 @@ from setanon_core.grouping import facility_location as module
 from setanon_core.grouping.capacitated import fill_or_empty
 from setanon_core.grouping.facility_location import facility_location
 from setanon_core.grouping.jms import Instance, open_facilities
-from setanon_core.model import WITHDRAWN, Grouping
+from setanon_core.grouping.open_itemsets import open_itemsets
+from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
 
@@ -71,26 +70,25 @@ def test_a_thousand_records_are_grouped(k):
     assert cost_of(columns, *flip(columns, labels)).total < len(columns.items) / 2
 
 
-def test_beyond_the_limit_the_scalable_variant_is_called(monkeypatch):
-    answer = Grouping(np.zeros(4, np.int64))
-    stand_in = ModuleType("open_close")
-    stand_in.open_close = lambda _records, _params: answer
-    monkeypatch.setitem(sys.modules, "setanon_core.grouping.open_close", stand_in)
+def test_beyond_the_limit_the_practical_form_takes_over(monkeypatch):
     monkeypatch.setattr(module, "FACILITY_LIMIT", 3)
+    records = Records.from_sets([{1}, {1, 2}, {3}, {3, 4}, {5}])
 
-    records = Records.from_sets([{1}, {2}, {3}, {4}])
+    labels = facility_location(records, Params(k=2)).labels
 
-    assert facility_location(records, Params(k=2)) is answer
+    assert labels.tolist() == open_itemsets(records, Params(k=2)).labels.tolist()
+    assert labels.tolist() == [labels[0], labels[0], labels[2], labels[2], WITHDRAWN]
 
 
 def test_many_copies_and_a_long_record_are_no_trouble():
     records = [{1, 2}] * 20_000 + [set(range(100, 1100))] + [{1, item} for item in range(5, 25)]
     columns = Records.from_sets(records)
 
-    labels = facility_location(columns, Params(k=3)).labels
+    labels, centers = flip(columns, facility_location(columns, Params(k=3)).labels)
 
     assert labels[20_000] == WITHDRAWN
-    assert len(set(labels[:20_000].tolist())) == 1
+    assert set(labels[:20_000].tolist()) == {labels[0]}
+    assert centers.sizes[labels[0]] == 2
 
 
 def test_r_j_is_the_distance_to_the_k_nearest_users_not_records():

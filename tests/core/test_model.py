@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Cost, Grouping, Verdict
+from setanon_core.params import Params
 from setanon_core.records import Sets
 
 CENTERS = Sets(np.array([0, 2, 1]), np.array([0, 2, 3]))
@@ -16,7 +17,9 @@ CENTERS = Sets(np.array([0, 2, 1]), np.array([0, 2, 3]))
 
 def anonymized(labels, centers=CENTERS):
     certificate = Certificate(Cost(1, 2), lower_bound=2, proven_optimal=False)
-    return Anonymized(np.asarray(labels, np.int64), centers, ("a", "b", "c"), certificate)
+    return Anonymized(
+        np.asarray(labels, np.int64), centers, ("a", "b", "c"), certificate, Params(2)
+    )
 
 
 def test_the_total_cost_is_additions_and_deletions_but_not_withdrawals():
