@@ -4,7 +4,7 @@ WORKERS ?= 2
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: test check clean
+.PHONY: test check bench clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -14,6 +14,10 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# DATA: files of baskets, one a line, to be measured besides.
+bench: $(READY)
+	$(BIN)/python bench/run.py $(DATA)
 
 # The build backend comes first, so that it is pinned too and nothing is built in isolation.
 $(READY): pyproject.toml constraints.txt

@@ -1,6 +1,6 @@
 """Sets in, certified k-anonymous groups out: the whole of section 4 behind one call."""
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set, Sized
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     return Anonymized(
         labels=labels,
         centers=Sets(centers.items, centers.offsets),
-        vocabulary=data.vocabulary,
+        vocabulary=data.vocabulary or tuple(range(data.width)),
         certificate=Certificate(cost, bound, proven_optimal=proven or bound >= cost.total),
         params=params,
         notes=grouping.notes,
@@ -78,6 +78,17 @@ def _records(
             )
         data = records
     else:
+        if not isinstance(records, Iterable):
+            raise MalformedInputError(
+                "records must be an iterable of collections of items; got a value of type "
+                f"{type(records).__name__}."
+            )
+        # A set or a mapping has a length too, but no place for each record.
+        if users is not None and (not isinstance(users, Sized) or isinstance(users, Set | Mapping)):
+            raise MalformedInputError(
+                "users must be a sequence with one user for each record; got a value of type "
+                f"{type(users).__name__}. Make it a list."
+            )
         data = Records.from_sets(records, users)
     if len(data) == 0:
         raise MalformedInputError("records must hold at least one record; got none.")

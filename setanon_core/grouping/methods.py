@@ -18,6 +18,7 @@ from setanon_core.grouping.exact import SUBSETS_LIMIT, exact
 from setanon_core.grouping.facility_location import facility_location
 from setanon_core.grouping.local_search import local_search, shake
 from setanon_core.grouping.open_itemsets import open_itemsets
+from setanon_core.grouping.reopen import reopen
 from setanon_core.grouping.rescue import rescue
 from setanon_core.grouping.settle import settled
 from setanon_core.grouping.star import star
@@ -75,7 +76,7 @@ RECIPES: Final[Mapping[Method, Recipe]] = {
             Start(star, at_most=200),
             Start(open_itemsets),
         ),
-        steps=(rescue, local_search, rescue, local_search, shake),
+        steps=(local_search, reopen, rescue, local_search, shake),
     ),
 }
 

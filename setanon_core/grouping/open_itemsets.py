@@ -14,6 +14,7 @@ Deviation:  opening in this order replaces closing the least loaded: on baskets 
 
 import numpy as np
 
+from setanon_core.grouping.crowd import Crowd
 from setanon_core.grouping.halving import halving
 from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
 from setanon_core.model import WITHDRAWN, Grouping
@@ -26,43 +27,22 @@ def open_itemsets(records: Records, params: Params) -> Grouping:
     """Open the itemsets that k users still need, and give each record the first it gets."""
     if params.operations == "additions":
         return halving(records, params)
-    crowd = _Crowd(records, params.k)
+    crowd = Crowd(records)
     found = frequent_itemsets(crowd.sets, crowd.weights, params.k)
     label = np.full(len(crowd.sets), WITHDRAWN)
     if not found.complete:
         # What k users share whole needs no itemset, and may be too long to have been mined.
         for s in np.flatnonzero((crowd.weights >= params.k) & (crowd.sets.sizes > 0)).tolist():
-            if crowd.suffices(np.array([s])):
+            if crowd.suffices(np.array([s]), params.k):
                 label[s] = len(found.sets) + s
     for size in range(int(found.sets.sizes.max(initial=0)), 0, -1):
         for c in _wanted(found, size, np.where(label == WITHDRAWN, crowd.weights, 0), params.k):
             holders = found.holders[found.bounds[c] : found.bounds[c + 1]]
             free = holders[label[holders] == WITHDRAWN]
-            if crowd.suffices(free):
+            if crowd.suffices(free, params.k):
                 label[free] = c
     notes = () if found.complete else ("Itemsets were cut off: not all were tried as centers.",)
     return Grouping(label[crowd.ranks], notes=notes)
-
-
-class _Crowd:
-    """The distinct sets, and the users behind each."""
-
-    def __init__(self, records: Records, k: int) -> None:
-        self.k = k
-        self.ranks = records.ranks()
-        _, first, self.weights = np.unique(self.ranks, return_index=True, return_counts=True)
-        self.sets = records.take(first)
-        self.one_each = records.n_users == len(records)
-        users = records.users[np.argsort(self.ranks, kind="stable")]
-        self.users = np.split(users, np.cumsum(self.weights)[:-1])
-
-    def suffices(self, sets: Ints) -> bool:
-        """Whether the records of these distinct sets have k users."""
-        if self.weights[sets].sum() < self.k:
-            return False
-        if self.one_each:
-            return True
-        return len(np.unique(np.concatenate([self.users[s] for s in sets]))) >= self.k
 
 
 def _wanted(found: Itemsets, size: int, free: Ints, k: int) -> list[int]:

@@ -13,11 +13,11 @@ import numpy as np
 
 from setanon_core.flip import flip
 from setanon_core.grouping.matrices import sparse
+from setanon_core.grouping.seats import Seats
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets
-from setanon_core.users import nth_users
 
 ROUNDS: Final = 2
 """Later rounds move few records; the local search finds those moves too."""
@@ -38,7 +38,7 @@ def rescue(records: Records, labels: Ints, params: Params) -> Ints:
         if len(centers) == 0:
             break
         target, saved = nearest_centers(distinct, centers, params)
-        now = _saved(records, rows, centers)
+        now = saved_by(records, rows, centers)
         moved = _move(records, rows, target[ranks], saved[ranks] - now, params.k)
         if moved is None:
             break
@@ -77,7 +77,7 @@ def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, In
     return target, saved
 
 
-def _saved(records: Records, rows: Ints, centers: Sets) -> Ints:
+def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:
     """What each record saves at its own center: |S| less its cost there."""
     table = sparse(centers, records.width)
     inside = np.flatnonzero(rows != WITHDRAWN)
@@ -91,16 +91,9 @@ def _saved(records: Records, rows: Ints, centers: Sets) -> Ints:
 def _move(records: Records, rows: Ints, target: Ints, gain: Ints, k: int) -> Ints | None:
     """Make the moves that gain, best first, while k users stay behind; None if none is made."""
     wish = np.flatnonzero((gain > 0) & (target != rows))
-    _, users = nth_users(rows, records.users)
-    pairs = rows * (records.users.max() + 1) + records.users
-    _, seat, seats = np.unique(pairs, return_inverse=True, return_counts=True)
-    left = dict(zip(rows.tolist(), users.tolist(), strict=True))
+    seats = Seats(records, rows, k)
     moved = rows.copy()
     for i in wish[np.argsort(-gain[wish], kind="stable")].tolist():
-        g, last = int(rows[i]), seats[seat[i]] == 1
-        if g != WITHDRAWN and last and left[g] <= k:
-            continue
-        seats[seat[i]] -= 1
-        left[g] -= int(last)
-        moved[i] = target[i]
+        if seats.leave(i):
+            moved[i] = target[i]
     return moved if (moved != rows).any() else None

@@ -1,0 +1,249 @@
+"""`anonymize`, end to end: what it promises, whichever method, grouper and operations are asked."""
+
+import inspect
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import best_partition_cost
+
+from setanon_core import Records, anonymize, verify
+from setanon_core.params import GROUPERS, METHODS, OPERATIONS
+
+FIGURE_1 = [{"e1", "e2", "e3"}, {"e1", "e2"}, {"e1", "e3"}, {"e4", "e5", "e6"}, {"e4", "e5"}]
+FIGURE_1B = [{"e1", "e2", "e3"}] * 3 + [{"e4", "e5"}] * 2
+
+ITEMS = st.frozensets(st.integers(0, 4))
+ASKED = st.fixed_dictionaries(
+    {
+        "k": st.integers(2, 4),
+        "operations": st.sampled_from(OPERATIONS),
+        "min_owners": st.sampled_from([None, 0, 1, 3]),
+    }
+)
+
+
+@st.composite
+def inputs(draw):
+    sets = draw(st.lists(ITEMS, min_size=1, max_size=7))
+    if draw(st.booleans()):
+        return sets, None
+    return sets, draw(st.lists(st.integers(0, 4), min_size=len(sets), max_size=len(sets)))
+
+
+def unpublishable(sets, users, least):
+    """Items that fewer than `least` users hold."""
+    owners = Counter(item for _, item in {(u, e) for u, s in zip(users, sets, strict=True) for e in s})
+    return {item for item, count in owners.items() if count < least}
+
+
+def optimum(sets, users, k, operations, min_owners):
+    """The least cost by brute force; empty records are set aside, rare items never published."""
+    bad = unpublishable(sets, users, k if min_owners is None else min_owners)
+    held = [(s, u) for s, u in zip(sets, users, strict=True) if s]
+    if operations == "additions":
+        rest = [(s, u) for s, u in held if not s & bad]
+    else:
+        rest = [(s - bad, u) for s, u in held]
+    gone = sum(len(s) for s, _ in held) - sum(len(s) for s, _ in rest)
+    masks = [sum(1 << item for item in s) for s, _ in rest]
+    return gone + best_partition_cost(masks, [u for _, u in rest], k, operations)
+
+
+def check(sets, users, result, k, operations, min_owners):
+    """Every promise that can be read off the input and the result."""
+    published = result.records
+    assert len(published) == len(result.labels) == len(sets)
+    members = [i for group in result.groups for i in group]
+    assert sorted(members) == [i for i, record in enumerate(published) if record is not None]
+    assert all(a < b for a, b in pairwise([group[0] for group in result.groups]))
+    for group in result.groups:
+        assert len({users[i] for i in group}) >= k
+        assert len({published[i] for i in group}) == 1
+        assert published[group[0]]
+        assert len({int(result.labels[i]) for i in group}) == 1
+    assert len({published[group[0]] for group in result.groups}) == len(result.groups)
+    after = [record or frozenset() for record in published]
+    additions = sum(len(new - old) for old, new in zip(sets, after, strict=True))
+    deletions = sum(len(old - new) for old, new in zip(sets, after, strict=True))
+    cost = result.cost
+    assert (cost.additions, cost.deletions) == (additions, deletions)
+    assert cost.withdrawals == published.count(None)
+    assert cost.total == sum(len(old ^ new) for old, new in zip(sets, after, strict=True))
+    bad = unpublishable(sets, users, k if min_owners is None else min_owners)
+    assert not bad & frozenset().union(*after)
+    for old, new in zip(sets, published, strict=True):
+        if operations == "deletions":
+            assert new is None or new <= old
+        if operations == "additions" and new is not None:
+            assert new >= old
+    if operations == "additions":
+        free = [i for i, old in enumerate(sets) if old and not old & bad]
+        if len({users[i] for i in free}) >= k:
+            assert all(published[i] is not None for i in free)
+    assert verify(published, k, users).ok
+
+
+def test_the_signature_is_the_documented_one():
+    assert list(inspect.signature(anonymize).parameters) == (
+        ["records", "k", "users", "method", "grouper", "operations", "min_owners", "seed"]
+    )
+    given_by_name = {
+        name: parameter.default
+        for name, parameter in inspect.signature(anonymize).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    assert given_by_name == {
+        "users": None,
+        "method": "best",
+        "grouper": None,
+        "operations": "both",
+        "min_owners": None,
+        "seed": 0,
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("min_owners", [None, 0])
+def test_figure_1_comes_out_as_printed(method, min_owners):
+    result = anonymize(FIGURE_1, 2, method=method, min_owners=min_owners)
+    assert list(result.records) == FIGURE_1B
+    assert (result.cost.additions, result.cost.deletions, result.cost.withdrawals) == (2, 1, 0)
+    assert result.cost.total == 3
+    assert result.groups == ((0, 1, 2), (3, 4))
+    assert result.warnings == ()
+
+
+def test_figure_1_is_proven_optimal_by_default():
+    result = anonymize(FIGURE_1, 2)
+    assert result.proven_optimal
+    assert (result.lower_bound, result.factor) == (3, 1.0)
+
+
+@pytest.mark.parametrize("as_input", [list, tuple, iter, Records.from_sets])
+def test_any_iterable_of_collections_is_taken(as_input):
+    assert list(anonymize(as_input(FIGURE_1), 2).records) == FIGURE_1B
+    assert list(anonymize(as_input(list(map(sorted, FIGURE_1))), 2).records) == FIGURE_1B
+
+
+def test_records_without_a_vocabulary_are_published_as_numbers():
+    encoded = Records.from_sets(FIGURE_1)
+    bare = Records(encoded.items, encoded.offsets, encoded.users)
+    assert anonymize(bare, 2).records[3:] == (frozenset({3, 4}),) * 2
+
+
+@settings(max_examples=80)
+@given(inputs(), ASKED)
+def test_every_combination_keeps_every_promise(data, asked):
+    sets, given_users = data
+    users = list(range(len(sets))) if given_users is None else given_users
+    best = optimum(sets, users, **asked)
+    for method in METHODS:
+        for grouper in (None, *GROUPERS):
+            result = anonymize(sets, users=given_users, method=method, grouper=grouper, **asked)
+            check(sets, users, result, **asked)
+            cost = result.cost.total
+            assert result.lower_bound <= best <= cost
+            assert result.proven_optimal is (cost <= result.lower_bound)
+            assert not result.proven_optimal or cost == best
+            assert result.factor >= cost / best if best else result.factor in (1.0, float("inf"))
+
+
+@given(inputs(), ASKED)
+def test_the_default_and_the_exact_grouper_are_optimal_for_a_handful_of_records(data, asked):
+    sets, given_users = data
+    users = list(range(len(sets))) if given_users is None else given_users
+    best = optimum(sets, users, **asked)
+    for asked_for in ({}, {"grouper": "exact"}, {"method": "paper", "grouper": "exact"}):
+        result = anonymize(sets, users=given_users, **asked, **asked_for)
+        assert result.proven_optimal
+        assert result.cost.total == result.lower_bound == best
+        assert result.factor == 1.0
+
+
+@settings(max_examples=50)
+@given(inputs(), ASKED)
+def test_the_verifier_rejects_exactly_the_mutations_that_break_definition_1(data, asked):
+    sets, given_users = data
+    users = list(range(len(sets))) if given_users is None else given_users
+    published = anonymize(sets, users=given_users, **asked).records
+    for position, record in enumerate(published):
+        for item in range(6 if record is not None else 0):
+            mutated = [*published]
+            mutated[position] = record ^ {item}
+            crowds = {}
+            for one, user in zip(mutated, users, strict=True):
+                crowds.setdefault(one, set()).add(user)
+            good = all(len(crowd) >= asked["k"] for one, crowd in crowds.items() if one is not None)
+            assert verify(mutated, asked["k"], users).ok is good
+            assert not good or item != 5  # item 5 is in no other record
+
+
+def test_an_item_of_too_few_owners_is_published_only_where_that_is_allowed():
+    # Two of three users hold "rare": a majority, yet fewer than k = 3 owners.
+    sets = [{"tea", "rare"}, {"tea", "rare"}, {"tea"}]
+    assert anonymize(sets, 3).records == (frozenset({"tea"}),) * 3
+    for min_owners in (0, 1, 2):
+        assert anonymize(sets, 3, min_owners=min_owners).records == (
+            frozenset({"tea", "rare"}),
+        ) * 3
+
+
+def test_owners_are_users_and_not_records():
+    sets = [{"a", "b"}, {"a", "b"}, {"a", "b"}, {"a"}]
+    result = anonymize(sets, 2, users=["u", "u", "u", "v"])
+    assert set(result.records) == {frozenset("a")}
+    assert anonymize(sets, 2, users=["u", "u", "v", "v"]).cost.total <= 1
+
+
+def test_many_records_of_one_user_are_no_crowd():
+    result = anonymize([{"a"}] * 5, 2, users=["u"] * 5)
+    assert result.records == (None,) * 5
+    assert (result.cost.deletions, result.cost.withdrawals) == (5, 5)
+
+
+def test_empty_records_are_withdrawn_with_a_warning():
+    result = anonymize([{"a"}, set(), {"a"}, set()], 2)
+    assert result.records == (frozenset("a"), None, frozenset("a"), None)
+    assert result.cost.withdrawals == 2
+    assert any("2 empty records were withdrawn" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("grouper", [None, *GROUPERS])
+def test_with_fewer_than_k_users_everything_is_withdrawn_with_a_warning(
+    operations, method, grouper
+):
+    result = anonymize(
+        [{"a"}, {"a", "b"}], 3, operations=operations, method=method, grouper=grouper
+    )
+    assert result.records == (None, None)
+    assert result.groups == ()
+    assert (result.cost.total, result.cost.withdrawals) == (3, 2)
+    assert any("Every record was withdrawn" in warning for warning in result.warnings) or (
+        operations == "additions" and any("min_owners" in warning for warning in result.warnings)
+    )
+
+
+def test_additions_withdraw_what_they_cannot_hide_and_say_so():
+    sets = [{"a"}, {"a"}, {"a", "rare"}]
+    result = anonymize(sets, 2, operations="additions")
+    assert result.records == (frozenset("a"), frozenset("a"), None)
+    assert any("1 records were withdrawn" in warning for warning in result.warnings)
+    free = anonymize(sets, 2, operations="additions", min_owners=0)
+    assert None not in free.records
+    assert free.warnings == ()
+
+
+@pytest.mark.parametrize("grouper", [None, "star", "suppression"])
+def test_several_improved_starts_still_keep_every_promise_on_larger_inputs(grouper):
+    sets = [frozenset({i % 3, 3 + i % 5, 8 + (i * i) % 7}) for i in range(40)]
+    users = [(i * 7) % 23 for i in range(40)]
+    for operations in OPERATIONS:
+        asked = {"k": 3, "operations": operations, "min_owners": None}
+        result = anonymize(sets, users=users, grouper=grouper, **asked)
+        check(sets, users, result, **asked)
+        assert result.lower_bound <= result.cost.total

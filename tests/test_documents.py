@@ -1,0 +1,40 @@
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAPER = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_prints_what_it_says():
+    code, printed = re.search(
+        r"```python\n(from setanon_core.*?)```\n\nprints\n\n```text\n(.*?)```", README, re.DOTALL
+    ).groups()
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(code, {})  # noqa: S102 - our own README
+
+    assert output.getvalue() == printed
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.py)`", PAPER))))
+def test_every_file_that_the_guide_to_the_paper_names_exists(name):
+    folders = (ROOT, ROOT / "setanon_core", ROOT / "setanon_core/grouping", ROOT / "tests/paper")
+
+    assert any((folder / name).exists() for folder in folders)
+
+
+def test_every_deviation_of_a_module_has_its_file_in_the_guide_to_the_paper():
+    told = set(re.findall(r"`([\w/]+)\.py`", PAPER))
+    silent = [
+        path.stem
+        for path in sorted((ROOT / "setanon_core").rglob("*.py"))
+        if re.search(r"^Deviation:  (?!none)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        and not {path.stem, f"grouping/{path.stem}"} & told
+    ]
+
+    assert silent == []
