@@ -26,6 +26,8 @@ def small(rng: np.random.Generator, *, realistic: bool, repeated: bool) -> Recor
         held = topics[rng.integers(len(topics), size=n)] ^ (rng.random((n, m)) < NOISE)
     else:
         held = rng.random((n, m)) < rng.uniform(0.15, 0.5)
+    # Records are non-empty in the paper; an empty one would be withdrawn at no cost.
+    held[np.arange(n), rng.integers(m, size=n)] |= ~held.any(axis=1)
     users = rng.integers(0, max(6, n - 3), n) if repeated else np.arange(n)
     return Records.from_sets([np.flatnonzero(row).tolist() for row in held], users.tolist())
 
