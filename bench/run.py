@@ -6,6 +6,7 @@ python bench/run.py [--instances N] [--up-to N] [--out DIR] [FILE ...]
 import argparse
 import json
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,19 +25,25 @@ def main() -> None:
     parser.add_argument("--k", type=int, nargs="*", default=[5, 10], help="k for the files (5 10)")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     args = parser.parse_args()
-    parts = {
-        "Machine": [_machine()],
-        "Against exact optima": quality.ratios(args.instances),
-        "Growth": growth.grow(tuple(n for n in growth.SIZES if n <= args.up_to)),
-        "Odd shapes": growth.shapes(),
-    }
-    for path in args.files:
-        parts[f"Baskets: {path.stem}"] = [row for k in args.k for row in files.compare(path, k)]
     args.out.mkdir(parents=True, exist_ok=True)
-    text = "\n\n".join(f"## {name}\n\n{table(rows)}" for name, rows in parts.items())
-    (args.out / "core.md").write_text(text + "\n", encoding="utf-8")
+    parts: dict[str, list[dict[str, object]]] = {}
+    text = ""
+    for name, rows in _parts(args):
+        section = f"## {name}\n\n{table(rows)}\n\n"
+        print(section, flush=True)
+        parts[name] = rows
+        text += section
+    (args.out / "core.md").write_text(text.rstrip() + "\n", encoding="utf-8")
     (args.out / "core.json").write_text(json.dumps(parts, indent=1) + "\n", encoding="utf-8")
-    print(text)
+
+
+def _parts(args: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    yield "Machine", [_machine()]
+    yield "Against exact optima", quality.ratios(args.instances)
+    yield "Growth", growth.grow(tuple(n for n in growth.SIZES if n <= args.up_to))
+    yield "Odd shapes", growth.shapes()
+    for path in args.files:
+        yield f"Baskets: {path.stem}", [row for k in args.k for row in files.compare(path, k)]
 
 
 def _machine() -> dict[str, object]:
