@@ -1,6 +1,6 @@
 """Sets in, certified k-anonymous groups out: the whole of section 4 behind one call."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -83,8 +83,8 @@ def _records(
                 "records must be an iterable of collections of items; got a value of type "
                 f"{type(records).__name__}."
             )
-        # A set or a mapping has a length too, but no place for each record.
-        if users is not None and (not isinstance(users, Sized) or isinstance(users, Set | Mapping)):
+        # A set or a mapping has as many entries, but not one in the place of each record.
+        if users is not None and (not hasattr(users, "__getitem__") or isinstance(users, Mapping)):
             raise MalformedInputError(
                 "users must be a sequence with one user for each record; got a value of type "
                 f"{type(users).__name__}. Make it a list."

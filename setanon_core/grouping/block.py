@@ -7,6 +7,7 @@ Deviation:  users are counted, not records; group 0 holds the withdrawn, and nee
 """
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from setanon_core.grouping.matrices import Bools, Floats, dense
 from setanon_core.params import Operations
 from setanon_core.records import Records
 from setanon_core.sets import Ints
+
+EXACT_CELLS: Final = 1 << 24
+"""No price exceeds the cells of the matrix, and up to here 32-bit floats count exactly."""
 
 
 @dataclass(slots=True)
@@ -56,7 +60,7 @@ class Block:
     def price(self) -> None:
         """Recount everything from the labels; called after every change of `group`."""
         n = len(self.group)
-        inside = np.zeros((self.slots, n), np.float32)
+        inside = np.zeros((self.slots, n), self.X.dtype)
         inside[self.group, np.arange(n)] = 1
         self.ones = inside @ self.X
         self.size = inside.sum(1)
@@ -114,6 +118,8 @@ def block_of(records: Records, labels: Ints, k: int, operations: Operations) -> 
     keep[items[support >= least]] = True
     held = records.keep_items(keep)
     matrix = dense(held)
+    if matrix.size > EXACT_CELLS:
+        matrix = matrix.astype(np.float64)
     _, first = np.unique(held.ranks(), return_index=True)
     _, users = np.unique(records.users, return_inverse=True)
     _, group = np.unique(np.append(labels, -1), return_inverse=True)
@@ -136,22 +142,22 @@ def entry_prices(ones: Floats, size: Floats, operations: Operations) -> tuple[Fl
     s = size[:, None]
     if operations == "additions":
         union = ones > 0
-        return union.sum(1).astype(np.float32), (s + 1) * ~union - 1
+        return union.sum(1).astype(ones.dtype), (s + 1) * ~union - 1
     if operations == "deletions":
         core = ones == s
         return size * core.sum(1), 1 - (s + 1) * core
     # An item that half of the group holds costs the same kept or deleted: it is free to enter.
     more, tie = 2 * ones > s, 2 * ones == s
-    return more.sum(1).astype(np.float32), (1 - 2 * more - tie).astype(np.float32)
+    return more.sum(1).astype(ones.dtype), (1 - 2 * more - tie).astype(ones.dtype)
 
 
 def exit_prices(ones: Floats, size: Floats, operations: Operations) -> tuple[Floats, Floats]:
     """Base and weight per item, so that losing S saves `base + sum of weight over S`."""
     s = size[:, None]
     if operations == "additions":
-        return (ones > 0).sum(1).astype(np.float32), (s - 1) * (ones == 1) - 1
+        return (ones > 0).sum(1).astype(ones.dtype), (s - 1) * (ones == 1) - 1
     if operations == "deletions":
         nearly = ones == s - 1
         return (size - 1) * nearly.sum(1) - (ones == s).sum(1), 1 - (s - 1) * nearly
     more, tie = 2 * ones > s, 2 * ones == s
-    return (more | tie).sum(1).astype(np.float32), (1 - 2 * more - tie).astype(np.float32)
+    return (more | tie).sum(1).astype(ones.dtype), (1 - 2 * more - tie).astype(ones.dtype)

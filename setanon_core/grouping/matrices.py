@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from setanon_core.sets import Ints, Sets
 
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
 
 

@@ -29,8 +29,13 @@ def reopen(records: Records, labels: Ints, params: Params) -> Ints:
     found = frequent_itemsets(crowd.sets, crowd.weights, params.k)
     seats = Seats(records, rows, params.k)
     itemset = np.repeat(np.arange(len(found.sets)), np.diff(found.bounds))
-    itemset = np.repeat(itemset, crowd.weights[found.holders])
-    holder = crowd.members(found.holders)
+    # Records are laid out only for the sets of which one could gain: copies may be very many.
+    least = np.full(len(crowd.sets), records.width + 1)
+    np.minimum.at(least, crowd.ranks[seats.may_leave], saved[seats.may_leave])
+    some = found.sets.sizes[itemset] >= least[found.holders]
+    itemset, holders = itemset[some], found.holders[some]
+    itemset = np.repeat(itemset, crowd.weights[holders])
+    holder = crowd.members(holders)
     gain = found.sets.sizes[itemset] - saved[holder]
     comes = seats.may_leave[holder] & (gain >= 0)
     itemset, holder, gain = itemset[comes], holder[comes], gain[comes]

@@ -28,6 +28,9 @@ STAR_BLOCK: Final = 400
 CANDIDATES: Final = 4000
 """Centers that one greedy looks at: all records, then the itemsets that most records hold."""
 
+CELLS: Final = 20_000_000
+"""Centers times items: where records are very long, fewer itemsets are looked at."""
+
 
 def star(records: Records, params: Params) -> Grouping:
     """Group by stars; a record that no star wants is withdrawn."""
@@ -84,10 +87,12 @@ def _candidates(records: Records) -> Floats:
     distinct = records.take(first)
     found = frequent_itemsets(distinct, weights, 2)
     value = found.support * found.sets.sizes
-    best = np.argsort(-value, kind="stable")[:CANDIDATES]
-    rows = np.vstack((dense(distinct, names), dense(found.sets.take(best), names)))
+    limit = min(CANDIDATES, CELLS // max(len(names), 1))
+    best = np.argsort(-value, kind="stable")[:limit]
+    rows: Floats = np.vstack((dense(distinct, names), dense(found.sets.take(best), names)))
     _, first = np.unique(rows, axis=0, return_index=True)
-    return rows[np.sort(first)][: max(CANDIDATES, len(distinct))]
+    centers: Floats = rows[np.sort(first)][: max(limit, len(distinct))]
+    return centers
 
 
 def _distances(centers: Floats, matrix: Floats, operations: Operations) -> Floats:

@@ -35,7 +35,9 @@ def inputs(draw):
 
 def unpublishable(sets, users, least):
     """Items that fewer than `least` users hold."""
-    owners = Counter(item for _, item in {(u, e) for u, s in zip(users, sets, strict=True) for e in s})
+    owners = Counter(
+        item for _, item in {(u, e) for u, s in zip(users, sets, strict=True) for e in s}
+    )
     return {item for item, count in owners.items() if count < least}
 
 
@@ -52,8 +54,9 @@ def optimum(sets, users, k, operations, min_owners):
     return gone + best_partition_cost(masks, [u for _, u in rest], k, operations)
 
 
-def check(sets, users, result, k, operations, min_owners):
+def check(sets, users, result, asked):
     """Every promise that can be read off the input and the result."""
+    k, operations, min_owners = asked["k"], asked["operations"], asked["min_owners"]
     published = result.records
     assert len(published) == len(result.labels) == len(sets)
     members = [i for group in result.groups for i in group]
@@ -143,7 +146,7 @@ def test_every_combination_keeps_every_promise(data, asked):
     for method in METHODS:
         for grouper in (None, *GROUPERS):
             result = anonymize(sets, users=given_users, method=method, grouper=grouper, **asked)
-            check(sets, users, result, **asked)
+            check(sets, users, result, asked)
             cost = result.cost.total
             assert result.lower_bound <= best <= cost
             assert result.proven_optimal is (cost <= result.lower_bound)
@@ -186,9 +189,9 @@ def test_an_item_of_too_few_owners_is_published_only_where_that_is_allowed():
     sets = [{"tea", "rare"}, {"tea", "rare"}, {"tea"}]
     assert anonymize(sets, 3).records == (frozenset({"tea"}),) * 3
     for min_owners in (0, 1, 2):
-        assert anonymize(sets, 3, min_owners=min_owners).records == (
-            frozenset({"tea", "rare"}),
-        ) * 3
+        assert (
+            anonymize(sets, 3, min_owners=min_owners).records == (frozenset({"tea", "rare"}),) * 3
+        )
 
 
 def test_owners_are_users_and_not_records():
@@ -245,5 +248,5 @@ def test_several_improved_starts_still_keep_every_promise_on_larger_inputs(group
     for operations in OPERATIONS:
         asked = {"k": 3, "operations": operations, "min_owners": None}
         result = anonymize(sets, users=users, grouper=grouper, **asked)
-        check(sets, users, result, **asked)
+        check(sets, users, result, asked)
         assert result.lower_bound <= result.cost.total

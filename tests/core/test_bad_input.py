@@ -6,7 +6,13 @@ import traceback
 import numpy as np
 import pytest
 
-from setanon_core import InvalidParameterError, MalformedInputError, Records, SetanonError, anonymize
+from setanon_core import (
+    InvalidParameterError,
+    MalformedInputError,
+    Records,
+    SetanonError,
+    anonymize,
+)
 from setanon_core.params import GROUPERS, METHODS, OPERATIONS
 
 CANARY = "canary-7f3a"
