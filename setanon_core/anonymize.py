@@ -32,9 +32,9 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     """Make every record's set the set of at least k users, with few additions and deletions.
 
     `records` is any iterable of collections of hashable items, or `Records`. Without `users`
-    every record is a user of its own. The result does not depend on the order of the input nor
-    on the users' names: of several records that are alike in all respects (their own set, and
-    the sets of their user's other records), those that come first keep the lower group.
+    every record is a user of its own. The result does not depend on the users' names, nor on the
+    order of the input, except between users who are alike in all respects, with the same sets in
+    all their records: of these, whoever comes first is served first.
 
     >>> result = anonymize([{"e1", "e2", "e3"}, {"e1", "e2"}, {"e1", "e3"}], k=2)
     >>> [sorted(record) for record in result.records]
@@ -56,10 +56,13 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     cost = cost_of(data, labels, centers)
     proven = grouping.proven_optimal
     bound = cost.total if proven else stripped.cost + lower_bound(ordered, params)
+    # Only what is published leaves: the rare items of the input have no business in a result.
+    published, items = np.unique(centers.items, return_inverse=True)
+    names = data.vocabulary or range(data.width)
     return Anonymized(
         labels=labels,
-        centers=Sets(centers.items, centers.offsets),
-        vocabulary=data.vocabulary or tuple(range(data.width)),
+        centers=Sets(items, centers.offsets),
+        vocabulary=tuple(names[item] for item in published.tolist()),
         certificate=Certificate(cost, bound, proven_optimal=proven or bound >= cost.total),
         params=params,
         notes=grouping.notes,
@@ -83,8 +86,7 @@ def _records(
                 "records must be an iterable of collections of items; got a value of type "
                 f"{type(records).__name__}."
             )
-        # A set or a mapping has as many entries, but not one in the place of each record.
-        if users is not None and (not hasattr(users, "__getitem__") or isinstance(users, Mapping)):
+        if users is not None and not _is_sequence(users):
             raise MalformedInputError(
                 "users must be a sequence with one user for each record; got a value of type "
                 f"{type(users).__name__}. Make it a list."
@@ -95,6 +97,13 @@ def _records(
     return data
 
 
+def _is_sequence(users: object) -> bool:
+    """Whether there is a user in the place of each record: a set or a mapping has no places."""
+    if isinstance(users, np.ndarray):
+        return users.ndim == 1
+    return hasattr(users, "__getitem__") and not isinstance(users, Mapping)
+
+
 def canonical_order(records: Records) -> Ints:
     """Order records by what they and their users' other records hold, not by where they stand."""
     ranks = records.ranks()
@@ -103,9 +112,10 @@ def canonical_order(records: Records) -> Ints:
     # A user is known by the sets of all their records; the nth with the same set is an item of
     # its own, since sets have no repeats.
     _, codes = np.unique(ranks * len(records) + repeats(ranks, records.users), return_inverse=True)
-    by_user = np.lexsort((codes, records.users))
-    known = Sets(codes[by_user], bounds_of(np.bincount(records.users))).ranks()
-    return np.lexsort((records.users, known[records.users], ranks))
+    _, users = np.unique(records.users, return_inverse=True)
+    by_user = np.lexsort((codes, users))
+    known = Sets(codes[by_user], bounds_of(np.bincount(users))).ranks()
+    return np.lexsort((users, known[users], ranks))
 
 
 def _ordered(records: Records, order: Ints) -> Records:
@@ -142,5 +152,10 @@ def _warnings(data: Records, stripped: Stripped, params: Params) -> tuple[str, .
         found.append(
             f"Every record was withdrawn: k = {params.k} users must share a set, and there are "
             f"{stripped.records.n_users} with something to publish (of {data.n_users})."
+        )
+    elif len(stripped.records.items) == 0:
+        found.append(
+            "Every record was withdrawn: no item is held by enough users to be published, with "
+            f"k = {params.k} and min_owners = {params.owners}."
         )
     return tuple(found)

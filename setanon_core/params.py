@@ -12,7 +12,7 @@ Operations = Literal["both", "additions", "deletions"]
 
 METHODS: Final[tuple[str, ...]] = get_args(Method)
 GROUPERS: Final[tuple[str, ...]] = get_args(GrouperName)
-OPERATIONS: Final[tuple[str, ...]] = get_args(Operations)
+OPERATIONS: Final[tuple[Operations, ...]] = get_args(Operations)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from setanon_core.columns import (
     vocabulary_of,
 )
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Ints, Sets, bounds_of, freeze, integers, rows_of
+from setanon_core.sets import Ints, Sets, bounds_of, check_range, freeze, integers, rows_of
 
 __all__ = ["Ints", "Records", "Sets"]
 
@@ -29,7 +29,7 @@ __all__ = ["Ints", "Records", "Sets"]
 class Records(Sets):
     """The data set D: sets, the user of each, and the vocabulary that names the items.
 
-    `users` are numbers from 0 without gaps; whoever names them keeps the names.
+    `users` are numbers; whoever names them keeps the names.
     """
 
     users: Ints
@@ -39,6 +39,7 @@ class Records(Sets):
         """Check the columns against each other, then freeze them."""
         super().__post_init__()
         freeze(self, "users")
+        check_range("users", self.users)
         if len(self.users) != len(self):
             raise MalformedInputError(
                 f"users must name one user for each record; got {len(self.users)} users "

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,9 @@ import numpy.typing as npt
 from setanon_core.errors import MalformedInputError
 
 Ints = npt.NDArray[np.int64]
+
+LIMIT: Final = 1 << 31
+"""Items and users are numbered below this, so that a pair of them fits into 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +29,12 @@ class Sets:
         """Check the invariants that every algorithm relies on, then freeze the arrays."""
         freeze(self, "items")
         freeze(self, "offsets")
+        check_range("items", self.items)
         rows = rows_of(self.offsets, len(self.items))
         rising = (np.diff(self.items) > 0) | (np.diff(rows) > 0)
-        if (len(self.items) and self.items.min() < 0) or not rising.all():
+        if not rising.all():
             raise MalformedInputError(
-                "items must be numbers from 0 that ascend within each record. "
-                "Use Records.from_columns, which sorts them."
+                "items must ascend within each record. Use Records.from_columns, which sorts them."
             )
 
     def __len__(self) -> int:
@@ -73,8 +77,6 @@ class Sets:
     def ranks(self) -> Ints:
         """Number the distinct sets by size, then item by item; equal sets share a number."""
         ranks = np.empty(len(self), np.int64)
-        # Big-endian bytes sort as the numbers do, at the speed of memcmp.
-        digits = np.dtype(">u4" if self.width <= 1 << 32 else ">u8")
         first = 0
         for size in np.unique(self.sizes):
             rows = np.flatnonzero(self.sizes == size)
@@ -83,7 +85,8 @@ class Sets:
                 first = 1
                 continue
             block = self.items[self.offsets[:-1][rows][:, None] + np.arange(size)]
-            keys = np.ascontiguousarray(block.astype(digits)).view(f"S{digits.itemsize * size}")
+            # Big-endian bytes sort as the numbers do, at the speed of memcmp.
+            keys = np.ascontiguousarray(block.astype(">u4")).view(f"S{4 * size}")
             distinct, inverse = np.unique(keys.ravel(), return_inverse=True)
             ranks[rows] = first + inverse
             first += len(distinct)
@@ -106,6 +109,15 @@ def freeze(owner: "Sets", name: str) -> None:
     column = integers(name, getattr(owner, name))
     column.flags.writeable = False
     object.__setattr__(owner, name, column)
+
+
+def check_range(name: str, numbers: Ints) -> None:
+    """Refuse what is no number of an item or a user: pairs of them are coded as one integer."""
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= LIMIT):
+        raise MalformedInputError(
+            f"{name} must be numbers from 0 to {LIMIT - 1}. "
+            "Use Records.from_columns, which numbers them."
+        )
 
 
 def bounds_of(sizes: Ints) -> Ints:

@@ -24,7 +24,7 @@ from setanon_core.grouping.settle import settled
 from setanon_core.grouping.star import star
 from setanon_core.grouping.suppression import suppression
 from setanon_core.model import WITHDRAWN, Grouping
-from setanon_core.params import GrouperName, Method, Params
+from setanon_core.params import OPERATIONS, GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints
 
@@ -47,10 +47,14 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A grouper, and the number of records up to which it is worth its time."""
+    """A grouper, and where it is worth its time."""
 
     grouper: Grouper
     at_most: float = np.inf
+    """Records up to which it is tried."""
+
+    operations: frozenset[Operations] = frozenset(OPERATIONS)
+    """Operations with which it is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Recipe:
     starts: tuple[Start, ...]
     steps: tuple[Step, ...] = ()
 
+
+DELETING: Final[frozenset[Operations]] = frozenset({"both", "deletions"})
 
 GROUPERS: Final[Mapping[GrouperName, Grouper]] = {
     "star": star,
@@ -73,7 +79,8 @@ RECIPES: Final[Mapping[Method, Recipe]] = {
     "best": Recipe(
         starts=(
             Start(exact, at_most=SUBSETS_LIMIT),
-            Start(star, at_most=200),
+            Start(star, at_most=200, operations=DELETING),
+            Start(suppression, at_most=5_000, operations=frozenset({"additions"})),
             Start(open_itemsets),
         ),
         steps=(local_search, reopen, rescue, local_search, shake),
@@ -114,7 +121,7 @@ def cheapest(
     """Improve every start that applies, and keep the one that costs least."""
     found = []
     for start in starts:
-        if len(records) > start.at_most:
+        if len(records) > start.at_most or params.operations not in start.operations:
             continue
         grouping = start.grouper(records, params)
         if grouping.proven_optimal:

@@ -1,0 +1,43 @@
+"""What leaves `anonymize`, beside the published sets: nothing of what was held back."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from setanon_core import MalformedInputError, Records, anonymize
+
+CANARY = "surname-of-one"
+RECORDS = [{"tea", "milk"}, {"tea", "milk"}, {"tea", CANARY}, {"coffee"}]
+
+
+def test_a_result_names_published_items_only():
+    result = anonymize(RECORDS, k=2)
+
+    assert set(result.vocabulary) == set().union(*filter(None, result.records))
+    assert CANARY not in repr(result)
+    assert CANARY.encode() not in pickle.dumps(result)
+
+
+def test_a_warning_says_that_no_item_has_enough_owners():
+    result = anonymize(RECORDS, k=2, min_owners=5)
+
+    assert result.records == (None,) * len(RECORDS)
+    assert any("min_owners = 5" in warning for warning in result.warnings)
+
+
+def test_gaps_between_user_numbers_do_not_matter():
+    columns = Records.from_sets(RECORDS)
+    far = Records(columns.items, columns.offsets, np.array([10**9, 0, 10**9, 7]))
+
+    labels = anonymize(far, k=2).labels.tolist()
+
+    assert labels == anonymize(RECORDS, k=2, users=["c", "a", "c", "b"]).labels.tolist()
+
+
+@pytest.mark.parametrize("user", [-1, 1 << 31])
+def test_user_numbers_that_could_be_confused_are_refused(user):
+    columns = Records.from_sets(RECORDS)
+
+    with pytest.raises(MalformedInputError, match="users must be numbers from 0 to"):
+        Records(columns.items, columns.offsets, np.array([0, 1, 2, user]))
