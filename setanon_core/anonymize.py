@@ -80,8 +80,11 @@ def _records(
                 "Pass them to Records.from_columns."
             )
         data = records
+    elif hasattr(records, "dictionary_encode"):  # an Arrow column
+        data = Records.from_arrow(records, users)
     else:
-        if not isinstance(records, Iterable):
+        # The keys of a mapping would be read as records, and may well be users.
+        if isinstance(records, Mapping) or not isinstance(records, Iterable):
             raise MalformedInputError(
                 "records must be an iterable of collections of items; got a value of type "
                 f"{type(records).__name__}."
@@ -101,7 +104,7 @@ def _is_sequence(users: object) -> bool:
     """Whether there is a user in the place of each record: a set or a mapping has no places."""
     if isinstance(users, np.ndarray):
         return users.ndim == 1
-    return hasattr(users, "__getitem__") and not isinstance(users, Mapping)
+    return hasattr(users, "__getitem__") and not isinstance(users, Mapping | str | bytes)
 
 
 def canonical_order(records: Records) -> Ints:

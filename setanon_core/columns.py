@@ -36,6 +36,23 @@ def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabu
     return tuple(given[place] for place in places), rank
 
 
+def distinct_names(names: Iterable[Hashable]) -> Vocabulary:
+    """The names as they come, if they are a vocabulary: one item must not pass for two."""
+    vocabulary = tuple(names)
+    try:
+        repeated = len(vocabulary) - len(set(vocabulary))
+    except TypeError:
+        raise MalformedInputError(
+            "every item of the vocabulary must be hashable. Use strings, numbers or tuples."
+        ) from None
+    if repeated or any(map(_is_missing, vocabulary)):
+        raise MalformedInputError(
+            f"the vocabulary must name every item once, and none may be missing (None or NaN); "
+            f"{repeated} are repeated."
+        )
+    return vocabulary
+
+
 def number_values(values: Any, what: str = "item") -> tuple[Ints, Vocabulary]:  # noqa: ANN401
     """Number the values of any column in the order of their vocabulary."""
     if isinstance(values, np.ndarray):
@@ -63,6 +80,8 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
         raise MalformedInputError(
             f"users must name one user for each record; got {len(users)} users for {n} records."
         )
+    if hasattr(users, "dictionary_encode"):  # an Arrow column, whose nulls are not None
+        users = arrow_numbers(users, "user")[0]
     if isinstance(users, np.ndarray) and users.dtype.kind in "iu":
         _, first, inverse = np.unique(users, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[inverse]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from setanon_core.columns import (
     arrow_lists,
     arrow_numbers,
+    distinct_names,
     number_users,
     number_values,
     vocabulary_of,
@@ -34,6 +35,10 @@ class Records(Sets):
 
     users: Ints
     vocabulary: tuple[Hashable, ...] = ()
+
+    def __repr__(self) -> str:
+        """Counts only: a traceback or a log must not show an item or a user."""
+        return f"Records({len(self)} records, {self.n_users} users, {self.width} items)"
 
     def __post_init__(self) -> None:
         """Check the columns against each other, then freeze them."""
@@ -116,7 +121,7 @@ class Records(Sets):
         if vocabulary is None:
             codes, names = number_values(items)
         else:
-            codes, names = integers("items", items), tuple(vocabulary)
+            codes, names = integers("items", items), distinct_names(vocabulary)
             if len(codes) and not 0 <= codes.min() <= codes.max() < len(names):
                 raise MalformedInputError(
                     f"items must be positions in the vocabulary of {len(names)}: from 0 to "
@@ -140,5 +145,4 @@ class Records(Sets):
         """
         bounds, values = arrow_lists(lists)
         items, vocabulary = arrow_numbers(values, "item")
-        owners = arrow_numbers(users, "user")[0] if hasattr(users, "dictionary_encode") else users
-        return cls.from_columns(items, bounds, owners, vocabulary)
+        return cls.from_columns(items, bounds, users, vocabulary)

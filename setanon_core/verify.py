@@ -7,11 +7,15 @@ Deviation:  with `users`, distinct users are counted, not records; withdrawn rec
             not published and so not counted.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
 
 from setanon_core.errors import MalformedInputError
 from setanon_core.model import Verdict
 from setanon_core.params import check_k
+
+T = TypeVar("T")
 
 
 def verify(
@@ -28,8 +32,8 @@ def verify(
     1
     """
     least = check_k(k)
-    published = list(records)
-    owners: Sequence[Hashable] = range(len(published)) if users is None else users
+    published = _listed(records, "records")
+    owners = range(len(published)) if users is None else _listed(users, "users")
     if len(owners) != len(published):
         raise MalformedInputError(
             f"users must name one user for each record; got {len(owners)} users "
@@ -53,6 +57,18 @@ def verify(
         violations=sum(records_of[items] for items in short),
         violating_groups=len(short),
     )
+
+
+def _listed(column: Iterable[T], name: str) -> list[T]:
+    """Read a column in its order: what has no order says nothing of who published what."""
+    if isinstance(column, str | bytes | AbstractSet | Mapping) or not isinstance(column, Iterable):
+        raise MalformedInputError(
+            f"{name} must be a sequence with one entry for each record; got a value of type "
+            f"{type(column).__name__}. Make it a list."
+        )
+    # Arrow's own nulls are not None.
+    listed: list[T] = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    return listed
 
 
 def _items(record: Collection[Hashable], position: int) -> frozenset[Hashable]:

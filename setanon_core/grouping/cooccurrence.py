@@ -28,6 +28,9 @@ Bools = npt.NDArray[np.bool_]
 FAR: Final = 1 << 24
 """The distance of a record from a center that its operations cannot reach."""
 
+HELD_CELLS: Final = 200_000_000
+"""Items times records up to which anything is enumerated: a byte for each."""
+
 TESTS_FACTOR: Final = 20
 """How many sets may be tested for each center that is wanted, before we give up."""
 
@@ -45,6 +48,8 @@ class Centers(NamedTuple):
 def centers_of(records: Records, params: Params, limit: int) -> Centers:
     """Enumerate the possible centers, up to `limit`; under additions, large ones come first."""
     names, columns = np.unique(records.items, return_inverse=True)
+    if len(names) * len(records) > HELD_CELLS:
+        return Centers(np.empty((0, len(records)), np.int64), complete=False)
     held = np.zeros((len(names), len(records)), np.bool_)
     held[columns, records.rows] = True
     if params.operations == "both":
@@ -162,8 +167,9 @@ def _closed(held: Bools, users: Ints, k: int, limit: int, *, empty: bool) -> Cen
     queue = [root]
     rows: list[Ints] = []
     for extent in queue:
-        if len(rows) >= limit:
-            return Centers(np.stack(rows), complete=False)
+        # Whatever is in the queue becomes a center, but for the first if nothing is common to all.
+        if len(rows) >= limit or len(queue) > limit + 1:
+            return Centers(_stacked(rows, len(users)), complete=False)
         inside = held & extent
         common = inside.sum(axis=1) == extent.sum()
         size = int(common.sum())
@@ -177,5 +183,8 @@ def _closed(held: Bools, users: Ints, k: int, limit: int, *, empty: bool) -> Cen
             if key not in seen:
                 seen.add(key)
                 queue.append(narrower)
-    distances = np.stack(rows) if rows else np.empty((0, len(users)), np.int64)
-    return Centers(distances, complete=True)
+    return Centers(_stacked(rows, len(users)), complete=True)
+
+
+def _stacked(rows: list[Ints], n: int) -> Ints:
+    return np.stack(rows) if rows else np.empty((0, n), np.int64)

@@ -2,8 +2,8 @@
 
 Paper:      section 3, Definition 2; section 4 for the integer program.
 Guarantee:  optimal where `proven_optimal` says so; otherwise feasible, and a note says why.
-Complexity: O(3^n) for n <= SUBSETS_LIMIT; above, exponential in the worst case and cut short
-            after EXACT_SECONDS.
+Complexity: O(3^n) for n <= SUBSETS_LIMIT; above, exponential in the worst case: the centers are
+            cut off at CENTERS_LIMIT, and each of two integer programs after EXACT_SECONDS.
 Deviation:  users are counted, not records, and records may be withdrawn; the printed program
             lacks `sum_j x_ij = 1`; facilities are all possible centers, not records only.
 """

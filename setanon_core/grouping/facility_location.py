@@ -20,6 +20,7 @@ Deviation:  k counts distinct users; a record may be withdrawn, as if to a facil
             which only the last step, a local search, tells apart.
 """
 
+from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
@@ -38,6 +39,15 @@ from setanon_core.records import Ints, Records
 FACILITY_LIMIT: Final = 2_000
 """Distinct sets up to which all distances are kept: 32 MB for each matrix."""
 
+NO_FACTOR: Final = (
+    "A user has several records, or only additions or only deletions are allowed: no factor is "
+    "proved for facility location."
+)
+ITEMSETS: Final = (
+    "Too many distinct sets for all distances: facility location opened frequent itemsets, for "
+    "which no factor is proved."
+)
+
 
 def facility_location(records: Records, params: Params) -> Grouping:
     """Open facilities at records, close or fill those short of k users, then move nearer.
@@ -52,7 +62,8 @@ def facility_location(records: Records, params: Params) -> Grouping:
     if len(instance.weights) == 1:
         return Grouping(np.zeros(len(records), np.int64))
     if len(instance.weights) > FACILITY_LIMIT:
-        return open_itemsets(records, params)
+        found = open_itemsets(records, params)
+        return replace(found, notes=(ITEMSETS, *found.notes))
     runs = []
     for t in _thresholds(params.k):
         opened, site_of = _open_and_close(instance, t)
@@ -60,7 +71,8 @@ def facility_location(records: Records, params: Params) -> Grouping:
         if t < params.k:
             labels = fill_or_push(labels, records.users, _sites(instance, opened), params.k)
         runs.append(_finished(records, labels, params))
-    return Grouping(min(runs, key=itemgetter(0))[1])
+    proved = records.n_users == len(records) and params.operations == "both"
+    return Grouping(min(runs, key=itemgetter(0))[1], notes=() if proved else (NO_FACTOR,))
 
 
 def _thresholds(k: int) -> list[int]:

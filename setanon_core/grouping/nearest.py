@@ -152,7 +152,8 @@ def _around(
 ) -> Iterator[tuple[Ints, list[Ints], npt.NDArray[np.bool_]]]:
     """Yield sets, their counts of others by distance, and which sets count where they are."""
     sizes = sets.sizes
-    subsets = np.cumsum(np.bincount(sizes) * np.exp2(np.arange(sizes.max() + 1)))
+    # 2^64 is beyond any budget, and 2^1024 beyond floats.
+    subsets = np.cumsum(np.bincount(sizes) * np.exp2(np.minimum(np.arange(sizes.max() + 1), 64)))
     limit = max(1, int(np.searchsorted(subsets, SUBSETS_BUDGET, side="right")) - 1)
     limit = min(limit, int(sizes.max()), SHORT_LIMIT)
     short, long = np.flatnonzero(sizes <= limit), np.flatnonzero(sizes > limit)
@@ -166,9 +167,7 @@ def _around(
     seen, unseen = long[spent <= LONG_BUDGET], long[spent > LONG_BUDGET]
     matrix = sparse(sets)
     everything = np.ones(len(sets), np.bool_)
-    blocks = (spent[: len(seen)] // BLOCK).astype(np.int64)
-    for block in np.unique(blocks):
-        rows = np.sort(seen[blocks == block])
+    for rows in _blocks(seen, sizes[seen], work[seen]):
         b, j, overlap = meetings(matrix, rows, near_only=operations == "both")
         yield rows, [_long(sets, rows, (b, j, overlap), w, operations) for w in weights], everything
         b, j, overlap = (column[place[j] >= 0] for column in (b, j, overlap))
@@ -189,6 +188,14 @@ def _around(
         yield np.sort(unseen), [np.full((len(unseen), 1), w.sum()) for w in weights], ~everything
 
 
+def _blocks(rows: Ints, sizes: Ints, work: Ints) -> Iterator[Ints]:
+    """Cut rows into blocks of sets about as long as each other: the longest sets the width."""
+    length = np.frexp(sizes)[1]
+    spent = np.cumsum(np.maximum(work, 2 * sizes)) // BLOCK
+    for block in np.unique(np.column_stack((length, spent)), axis=0):
+        yield np.sort(rows[(length == block[0]) & (spent == block[1])])
+
+
 def _add(table: Ints, distance: Ints, counts: Any) -> None:  # noqa: ANN401
     columns = np.minimum(distance, table.shape[1] - 1)
     table[np.arange(len(table)), columns] += np.asarray(np.rint(counts), np.int64)
@@ -203,12 +210,13 @@ def _long(
     width = 2 * int(sizes[rows].max()) + 1
     distance = _distance(sizes[rows][b], sizes[j], overlap, operations)
     table = _counts(b, distance, weights[j], (len(rows), width))
-    by_size = np.bincount(sizes, weights, minlength=int(sizes.max()) + 1)
-    apart = by_size - _counts(b, sizes[j], weights[j], (len(rows), len(by_size)))
-    apart[np.arange(len(rows)), sizes[rows]] -= weights[rows]
-    for z in np.flatnonzero(by_size):
+    present, column = np.unique(sizes, return_inverse=True)
+    by_size = np.bincount(column, weights)
+    apart = by_size - _counts(b, column[j], weights[j], (len(rows), len(present)))
+    apart[np.arange(len(rows)), column[rows]] -= weights[rows]
+    for z, others in zip(present.tolist(), apart.T, strict=True):
         least = _distance(sizes[rows], z, _unlisted(z, operations), operations)
-        _add(table, least, apart[:, z])
+        _add(table, least, others)
     return table
 
 

@@ -1,8 +1,9 @@
 """Settle the crowds: of a set that very many users share whole, a few records are enough to group.
 
 Paper:      none; identical records are a k-anonymous group that costs nothing.
-Guarantee:  a settled record costs nothing, and its group has k users. What stays in play, up to
-            `IN_PLAY` times k users of each set, is all that other groups could want of it.
+Guarantee:  a settled record costs nothing, and its group has k users. That `IN_PLAY` times k
+            users of each set are enough for all other groups is a heuristic: a solution that
+            needs more of them is not found.
 Complexity: O(n log n).
 Deviation:  not in the paper.
 """

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setanon_core import anonymize, verify
 from setanon_core.errors import MalformedInputError
 from setanon_core.records import Records
 
@@ -149,3 +150,19 @@ def test_what_is_no_column_of_sets_is_refused_without_repeating_it(lists, users,
     with pytest.raises(MalformedInputError, match=message) as caught:
         Records.from_arrow(lists, users)
     assert CANARY not in str(caught.value)
+
+
+def test_a_null_user_is_nobody_wherever_the_column_goes():
+    users = pa.array(["u", None, "v"])
+
+    with pytest.raises(MalformedInputError, match="no user may be null; 1 are"):
+        anonymize([["a"]] * 3, 3, users=users)
+    with pytest.raises(MalformedInputError, match="record 1 has none"):
+        verify([["a"]] * 3, 3, users)
+
+
+def test_an_arrow_column_is_anonymized_and_verified_as_it_is():
+    result = anonymize(pa.array([["a"], ["a", "b"], ["c"]], LISTS), 2)
+
+    assert result.records == (frozenset("a"), frozenset("a"), None)
+    assert verify(pa.array([["a"], ["a"], None], LISTS), 2).records == 2

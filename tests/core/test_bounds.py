@@ -105,3 +105,15 @@ def test_long_records_do_not_explode() -> None:
     start = time.perf_counter()
     assert lower_bound(Records.from_sets(sets), Params(k=5)) > 0
     assert time.perf_counter() - start < 5
+
+
+def test_a_few_very_long_records_among_many_neither_warn_nor_widen_the_rest() -> None:
+    rng = np.random.default_rng(4)
+    sets = [rng.choice(9000, 20, replace=False).tolist() for _ in range(2000)]
+    sets += [rng.choice(9000, 3000, replace=False).tolist() for _ in range(3)]
+    data = Records.from_sets(sets)
+    widest = 0
+    for around in nearest.neighbours(data, "both"):
+        widest = max(widest, around.nearest.size)
+    assert 0 < nearest_bound(data, Params(k=3)) <= len(data.items)
+    assert widest < 200_000  # 2,003 rows of 6,001 columns would be twelve million

@@ -80,6 +80,19 @@ def test_beyond_the_limit_the_practical_form_takes_over(monkeypatch):
     assert labels.tolist() == [labels[0], labels[0], labels[2], labels[2], WITHDRAWN]
 
 
+@pytest.mark.parametrize(
+    ("users", "operations", "notes"),
+    [
+        (None, "both", ()),
+        ([0, 1, 2, 3, 3], "both", (module.NO_FACTOR,)),
+        (None, "deletions", (module.NO_FACTOR,)),
+    ],
+)
+def test_the_notes_say_where_no_factor_is_proved(users, operations, notes):
+    records = Records.from_sets([{1, 2, 3}, {1, 2}, {1, 3}, {4, 5, 6}, {4, 5}], users)
+    assert facility_location(records, Params(2, operations=operations)).notes == notes
+
+
 def test_many_copies_and_a_long_record_are_no_trouble():
     records = [{1, 2}] * 20_000 + [set(range(100, 1100))] + [{1, item} for item in range(5, 25)]
     columns = Records.from_sets(records)

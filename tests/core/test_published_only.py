@@ -41,3 +41,9 @@ def test_user_numbers_that_could_be_confused_are_refused(user):
 
     with pytest.raises(MalformedInputError, match="users must be numbers from 0 to"):
         Records(columns.items, columns.offsets, np.array([0, 1, 2, user]))
+
+
+def test_records_show_counts_and_no_name():
+    records = Records.from_sets(RECORDS, ["ann", "bea", "ann", "cid"])
+
+    assert repr(records) == "Records(4 records, 3 users, 4 items)"

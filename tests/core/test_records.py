@@ -189,3 +189,9 @@ def test_what_cannot_be_read_is_refused_without_repeating_it(build, message):
 
 def arrays(*columns):
     return [np.asarray(column, np.int64) for column in columns]
+
+
+@pytest.mark.parametrize("vocabulary", [["a", "a"], ["a", None], ["a", float("nan")], ["a", []]])
+def test_a_vocabulary_that_does_not_name_each_item_once_is_refused(vocabulary):
+    with pytest.raises(MalformedInputError, match="vocabulary must"):
+        Records.from_columns([0, 1], [0, 1, 2], None, vocabulary)

@@ -128,3 +128,17 @@ def test_what_is_no_set_is_refused_rather_than_taken_for_letters(record):
 def test_k_below_two_is_refused(k):
     with pytest.raises(InvalidParameterError, match="k must be"):
         verify([{"a"}], k)
+
+
+@pytest.mark.parametrize("users", ["ab", 5, {CANARY, "b"}, {CANARY: 1, "b": 2}])
+def test_a_ledger_without_an_order_is_refused(users):
+    with pytest.raises(MalformedInputError, match="users must be a sequence") as caught:
+        verify([{1}, {1}], 2, users)
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("records", [None, 5, CANARY, {CANARY: {1}}])
+def test_what_is_no_column_of_records_is_refused(records):
+    with pytest.raises(MalformedInputError, match="records must be a sequence") as caught:
+        verify(records, 2)
+    assert CANARY not in str(caught.value)
