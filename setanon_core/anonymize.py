@@ -14,7 +14,7 @@ from setanon_core.model import WITHDRAWN, Anonymized, Certificate
 from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets, bounds_of
-from setanon_core.strip import Stripped, strip
+from setanon_core.strip import Stripped, owners, strip
 from setanon_core.users import nth_users, repeats
 
 
@@ -51,6 +51,7 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     grouping = group(ordered, params)
     rows, centers = flip(ordered, grouping.labels, params.operations)
     _refuse_small_groups(ordered, rows, params.k)
+    _refuse_rare_items(data, centers, params.owners)
     labels = np.full(len(data), WITHDRAWN)
     labels[stripped.positions[order]] = rows
     cost = cost_of(data, labels, centers)
@@ -137,6 +138,17 @@ def _refuse_small_groups(records: Records, rows: Ints, k: int) -> None:
         raise NotAnonymousError(
             f"every group must have at least k = {k} users; {small} had fewer. Nothing was "
             "returned. This is a fault of setanon: please report it with these parameters."
+        )
+
+
+def _refuse_rare_items(data: Records, centers: Sets, least: int) -> None:
+    """Fail closed here too: no center holds an item of too few owners."""
+    rare = int((owners(data)[centers.items] < least).sum())
+    if rare:
+        raise NotAnonymousError(
+            f"every published item must have at least min_owners = {least} owners; {rare} had "
+            "fewer. Nothing was returned. This is a fault of setanon: please report it with these "
+            "parameters."
         )
 
 

@@ -105,9 +105,12 @@ def integers(name: str, values: npt.ArrayLike) -> Ints:
 
 
 def freeze(owner: "Sets", name: str) -> None:
-    """Make one column of frozen sets a read-only array of 64-bit integers."""
+    """Make one column of frozen sets a read-only array of 64-bit integers, of its own."""
     column = integers(name, getattr(owner, name))
-    column.flags.writeable = False
+    if column.flags.writeable:
+        # Somebody else may hold it, or what it is a view of.
+        column = column.copy()
+        column.flags.writeable = False
     object.__setattr__(owner, name, column)
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from setanon_core.grouping.matrices import Bools
 from setanon_core.model import WITHDRAWN
 from setanon_core.records import Ints
 
@@ -24,7 +24,6 @@ MOVES: Final = 2_000
 NEAR: Final = 24
 """Sites that a site may be filled from: more than k of them at the sizes where all are tried."""
 
-Bools = npt.NDArray[np.bool_]
 Shipments = list[tuple[int, int, int]]
 """From which site, to which, how many."""
 

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from setanon_core.grouping.cooccurrence import (
     FAR,
-    Bools,
     Centers,
     cheapest_groups,
     members_of_cheapest,
 )
+from setanon_core.grouping.matrices import Bools
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Ints, Records

@@ -18,12 +18,10 @@ that contain it, a closed set; additions are the same problem on the complements
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from setanon_core.grouping.matrices import Bools
 from setanon_core.params import Params
 from setanon_core.records import Ints, Records
-
-Bools = npt.NDArray[np.bool_]
 
 FAR: Final = 1 << 24
 """The distance of a record from a center that its operations cannot reach."""

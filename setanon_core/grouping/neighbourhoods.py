@@ -31,7 +31,7 @@ def neighbourhoods(
     if len(records) <= size:
         return [np.arange(len(records))]
     units, first, row, count = np.unique(
-        _units(records, labels, max(size // 2, 2 * params.k)),
+        _units(records, labels, params.k, size // 2),
         return_index=True,
         return_inverse=True,
         return_counts=True,
@@ -46,15 +46,16 @@ def neighbourhoods(
     return [part for part in np.split(members, cuts) if len(part) <= 2 * size]
 
 
-def _units(records: Records, labels: Ints, chunk: int) -> Ints:
+def _units(records: Records, labels: Ints, k: int, chunk: int) -> Ints:
     """Number what stays together: a withdrawn record, or a group in chunks of users.
 
-    A chunk takes whole users, `chunk` of them or more, so it is a group in its own right.
+    Chunks are dealt runs of 2k users. A run keeps users together whose numbers are close, as
+    are those of users with equal sets; and every chunk gets some of each kind, and k users.
     """
-    n = len(records)
+    n, run = len(records), 2 * k
     place, users = nth_users(labels, records.users)
-    piece = np.minimum(place // chunk, np.maximum(users // chunk, 1) - 1)
-    return np.where(labels == WITHDRAWN, -1 - np.arange(n), labels * n + piece)
+    pieces = np.maximum(users // max(chunk, run), 1)
+    return np.where(labels == WITHDRAWN, -1 - np.arange(n), labels * n + place // run % pieces)
 
 
 def _keys(records: Records, labels: Ints, params: Params, *, rarest_first: bool) -> Ints:

@@ -1,10 +1,9 @@
 """Settle the crowds: of a set that very many users share whole, a few records are enough to group.
 
 Paper:      none; identical records are a k-anonymous group that costs nothing.
-Guarantee:  a settled record costs nothing, and its group has k users. That `IN_PLAY` times k
-            users of each set are enough for all other groups is a heuristic: a solution that
-            needs more of them is not found.
-Complexity: O(n log n).
+Guarantee:  a settled record costs nothing, and its group has k users. That enough of them stay in
+            play for all other groups is a heuristic: a solution that needs more is not found.
+Complexity: O(N log N) for N item occurrences.
 Deviation:  not in the paper.
 """
 
@@ -15,14 +14,32 @@ import numpy.typing as npt
 
 from setanon_core.params import Params
 from setanon_core.records import Records
+from setanon_core.sets import Ints
 from setanon_core.users import nth_users
 
 IN_PLAY: Final = 8
-"""Users of a set, in multiples of k, that stay in play: to be members of other groups."""
+"""Users of a set, in multiples of k, that stay in play in any case."""
 
 
 def settled(records: Records, params: Params) -> npt.NDArray[np.bool_]:
-    """Mark the records that need no grouping: those of at least k users beyond `IN_PLAY` * k."""
-    place, users = nth_users(records.ranks(), records.users)
-    crowded = users >= (IN_PLAY + 1) * params.k
-    return crowded & (place >= IN_PLAY * params.k) & (records.sizes > 0)
+    """Mark the records that need no grouping: those of k users or more beyond what is in play."""
+    ranks = records.ranks()
+    place, users = nth_users(ranks, records.users)
+    in_play = IN_PLAY * params.k + (params.k - 1) * _demand(records, ranks, users < params.k)[ranks]
+    return (users >= in_play + params.k) & (place >= in_play) & (records.sizes > 0)
+
+
+def _demand(records: Records, ranks: Ints, poor: npt.NDArray[np.bool_]) -> Ints:
+    """For each distinct set, how many sets of too few users could want it, at most.
+
+    Who completes a group cheaply holds the same items: a set is wanted by no more poor sets than
+    hold its least wanted item. Each wants k - 1 users of it at most.
+    """
+    _, first = np.unique(ranks, return_index=True)
+    distinct, short = records.take(first), records.take(first[poor[first]])
+    wanted = np.bincount(short.items, minlength=records.width)[distinct.items]
+    demand = np.zeros(len(distinct), np.int64)
+    filled = distinct.sizes > 0
+    if filled.any():
+        demand[filled] = np.minimum.reduceat(wanted, distinct.offsets[:-1][filled])
+    return demand

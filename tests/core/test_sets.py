@@ -110,3 +110,13 @@ def test_columns_that_are_not_sets_are_refused(items, offsets, message):
     with pytest.raises(MalformedInputError, match=message) as caught:
         Sets(np.asarray(items), np.asarray(offsets))
     assert "canary" not in str(caught.value)
+
+
+def test_columns_are_the_sets_own():
+    items, offsets = np.array([3, 5, 9]), np.array([0, 2])
+    sets = Sets(items[:2], offsets)
+    items[0] = 7
+
+    assert tuples_of(sets) == [(3, 5)]
+    with pytest.raises(ValueError, match="read-only"):
+        sets.items[0] = 7
