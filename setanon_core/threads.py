@@ -1,0 +1,174 @@
+"""Separate user sessions into threads: the queries of one user on one topic.
+
+Paper:      section 5.1, "Separating User Sessions into Threads".
+Guarantee:  every query is in exactly one thread, and all queries of a thread are of one user; the
+            same text of one user is always in one thread. Threads depend on nothing but their
+            own session: not on other users, on the order of rows (but for equal times), on engine
+            or machine. When done, no two consecutive threads hold queries that were found similar.
+Complexity: O(N log N) to sort N queries; min(q, W) comparisons for the q-th distinct text of a
+            session, in columns over all sessions at once; a round is linear in the similar pairs.
+Deviation:  a query is compared with the last W = 200 distinct texts of its session (by their
+            first occurrence), not with all: a user with 10,000 queries costs 2 million pairs, not
+            50 million. Exact repeats are found however long ago. Where several earlier queries
+            are similar, the paper does not say which one counts: we take the most recent.
+            Equal times: the order of rows. With `ALONE` as measure, exact repeats still share a
+            thread: as a set of keywords they are one.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from setanon_core.errors import MalformedInputError
+from setanon_core.sets import Ints, bounds_of, integers, spans
+from setanon_core.similarity import EditDistance, Measure, Similar, check_least
+
+WINDOW: Final = 200
+"""Distinct texts of a session that a query is compared with."""
+
+PAIRS_AT_ONCE: Final = 1 << 17
+"""Candidate pairs compared in one go: many enough for NumPy, few enough for the cache."""
+
+
+def separate(  # noqa: PLR0913 - three columns, and what to make of them
+    users: npt.ArrayLike,
+    times: npt.ArrayLike,
+    queries: Sequence[str] | npt.NDArray[Any],
+    measure: Measure | None = None,
+    *,
+    texts: Sequence[str] | None = None,
+    window: int = WINDOW,
+) -> Ints:
+    """Return a thread number for each row, from 0 without gaps: by user, then by first query.
+
+    With `texts`, `queries` are numbers of texts; the default measure is `EditDistance()`.
+
+    >>> log = ["pine straw", "caffeine", "pine straw delivery", "pine straw"]
+    >>> separate([7, 7, 7, 5], [1, 2, 3, 1], log).tolist()
+    [1, 2, 1, 0]
+    """
+    owner, time = integers("users", users), integers("times", times)
+    text, distinct = _number_texts(queries, texts)
+    if not len(owner) == len(time) == len(text):
+        raise MalformedInputError(
+            f"users, times and queries must have one value for each row; got {len(owner)}, "
+            f"{len(time)} and {len(text)} values."
+        )
+    check_least("window", window, 1)
+    order = np.lexsort((time, owner))
+    session = np.cumsum(_changes(owner[order])) - 1
+    row_text = text[order]
+    _, first, entry = np.unique(
+        session * len(distinct) + row_text, return_index=True, return_inverse=True
+    )
+    # An entry is a distinct text of a session; entries stand in line as the session brings them.
+    line = np.argsort(first)
+    chosen = EditDistance() if measure is None else measure
+    found = _first_round(session[first[line]], row_text[first[line]], distinct, chosen, window)
+    of_entry, threads = np.empty_like(line), np.empty_like(order)
+    of_entry[line] = _collapse(*found)
+    threads[order] = of_entry[entry]
+    return threads
+
+
+def _number_texts(
+    queries: Sequence[str] | npt.NDArray[Any], texts: Sequence[str] | None
+) -> tuple[Ints, list[str]]:
+    """Number the distinct texts; the number of each row's text, and the texts."""
+    values = list(queries if texts is None else texts)
+    kinds = set(map(type, values))
+    if not all(issubclass(kind, str) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise MalformedInputError(
+            f"every query must be text; got values of type {names}. "
+            "Pass numbers of texts together with the texts."
+        )
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    # A loop in C: this sees every row of the log.
+    column = np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+    if texts is not None:
+        codes = integers("queries", queries)
+        if len(codes) and not 0 <= codes.min() <= codes.max() < len(texts):
+            raise MalformedInputError(
+                f"queries must be numbers of the {len(texts)} texts, from 0; the largest is "
+                f"{codes.max()} and the smallest {codes.min()}."
+            )
+        column = column[codes]
+    return column, list(numbers)
+
+
+def _first_round(
+    session: Ints, text: Ints, distinct: Sequence[str], measure: Measure, window: int
+) -> tuple[Ints, Ints, Ints]:
+    """The thread that each entry joins or starts, and the similar pairs between threads."""
+    begins = np.flatnonzero(_changes(session))
+    sizes = np.diff(begins, append=len(session))
+    reach = np.minimum(np.arange(len(session)) - np.repeat(begins, sizes), window)
+    # Who typed one text only needs no comparison: nobody prepares or searches for that text.
+    compared = np.repeat(sizes > 1, sizes)
+    used, renumbered = np.unique(text[compared], return_inverse=True)
+    similar = measure.over([distinct[code] for code in used.tolist()])
+    numbers = np.zeros(len(text), np.int64)
+    numbers[compared] = renumbered
+    return _join(reach, numbers, similar)
+
+
+def _join(reach: Ints, numbers: Ints, similar: Similar) -> tuple[Ints, Ints, Ints]:
+    """Each entry joins the most recent similar one among the `reach` entries before it."""
+    first = np.arange(len(reach))  # of each entry's thread
+    bounds = bounds_of(reach)
+    chunks = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    start = 0
+    while start < len(reach):
+        stop = int(np.searchsorted(bounds, bounds[start] + PAIRS_AT_ONCE, side="right")) - 1
+        stop = max(stop, start + 1)  # one entry at least, however far it reaches
+        own = np.arange(start, stop)
+        later = np.repeat(own, reach[own])
+        earlier = spans(own - reach[own], reach[own])
+        kept = similar(numbers[earlier], numbers[later])
+        earlier, later = earlier[kept], later[kept]
+        # The earlier ones rise: the last of a run is the most recent.
+        last = _changes(later[::-1])[::-1]
+        first[later[last]] = earlier[last]
+        while not np.array_equal(further := first[first[start:stop]], first[start:stop]):
+            # Everybody follows the one he follows: chains halve in each turn.
+            first[start:stop] = further
+        # Pairs within a thread have done their work; a robot's session would fill the memory.
+        apart = first[earlier] != first[later]
+        chunks.append((earlier[apart], later[apart]))
+        start = stop
+    threads = (np.cumsum(first == np.arange(len(first))) - 1)[first]
+    earlier, later = map(np.concatenate, zip(*chunks, strict=True))
+    return threads, earlier, later
+
+
+def _collapse(threads: Ints, earlier: Ints, later: Ints) -> Ints:
+    """More rounds: consecutive threads with similar queries become one, until none are left.
+
+    Threads 0 and 1 collapse in the first round, and only then is 2 next to what it resembles.
+
+    >>> _collapse(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 2])).tolist()
+    [0, 0, 0]
+    """
+    while True:
+        ends = np.sort(np.stack((threads[earlier], threads[later])), axis=0)
+        # Threads are numbered by session and first query, and a pair is of one session.
+        consecutive = ends[1] - ends[0] == 1
+        if not consecutive.any():
+            return threads
+        begins = np.ones(threads.max() + 1, np.int64)
+        begins[ends[1][consecutive]] = 0
+        threads = (np.cumsum(begins) - 1)[threads]
+        apart = threads[earlier] != threads[later]
+        earlier, later = earlier[apart], later[apart]
+
+
+def _changes(column: Ints) -> npt.NDArray[np.bool_]:
+    """Where a column has another value than the row before."""
+    new = np.ones(len(column), np.bool_)
+    new[1:] = column[1:] != column[:-1]
+    return new

@@ -1,0 +1,269 @@
+"""Sessions into threads, against the paper's procedure step by step; laws; odd input."""
+
+import time
+from functools import cache
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setanon_core import threads as stage
+from setanon_core.errors import InvalidParameterError, MalformedInputError
+from setanon_core.result_sets import ResultOverlap, TableResults
+from setanon_core.similarity import ALONE, EditDistance
+from setanon_core.threads import separate
+
+WORDS = ["pine", "straw", "pines", "stray", "caffeine", "mulch", "a", "of", "🦊", "北京", ""]
+QUERY = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
+ROW = st.tuples(st.integers(-2, 3), st.integers(-3, 6), QUERY)
+LOG = st.lists(ROW, max_size=25)
+
+TOPICS = [
+    ["pine straw fernley delivery", "pine straw delivery in harlow county", "pine straw fernley"],
+    [
+        "capitl humane society",
+        "capital humane society",
+        "harlow animal shelter",
+        "harlow humane society",
+        "milburn animal shelter",
+        "humane society",
+        "milburn humane society",
+    ],
+    ["seffects of caffeine", "effects of caffeine", "caffeine effects on the body"],
+    ["otto quimbleton", "otto t. quimbleton", "berta and otto quimbleton eastport"],
+]
+
+
+@cache
+def textbook(a, b):
+    if not a or not b:
+        return len(a) + len(b)
+    change = textbook(a[1:], b[1:]) + (a[0] != b[0])
+    return min(change, textbook(a[1:], b) + 1, textbook(a, b[1:]) + 1)
+
+
+def near(a, b):
+    """The measure of the oracle: plain edit distance, at most 2 and 40% of the longer."""
+    return bool(a.strip() and b.strip()) and textbook(a, b) <= min(2, 0.4 * max(len(a), len(b)))
+
+
+NEAR = EditDistance(0.4, 2, None)
+
+
+def slow_threads(queries, window):
+    """Threads of one session as lists of texts: the paper's sentences, one after the other."""
+    threads, seen = [], []
+    for query in queries:
+        if query in seen:
+            continue
+        alike = [text for text in seen[-window:] if near(text, query)]
+        home = next((t for t in threads if alike and alike[-1] in t), None)
+        if home is None:
+            threads.append([query])
+        else:
+            home.append(query)
+        seen.append(query)
+    place = {text: n for n, text in enumerate(seen)}
+    while True:
+        for first, second in pairwise(threads):
+            pairs = product(first, second)
+            if any(near(a, b) and abs(place[a] - place[b]) <= window for a, b in pairs):
+                threads.remove(second)
+                first.extend(second)
+                break
+        else:
+            return threads
+
+
+def columns(log):
+    users, times, queries = zip(*log, strict=True) if log else ((), (), ())
+    return np.array(users, np.int64), np.array(times, np.int64), list(queries)
+
+
+def partition(threads):
+    return sorted(np.flatnonzero(threads == t).tolist() for t in set(threads.tolist()))
+
+
+@given(LOG, st.integers(1, 4), st.sampled_from([1, 5, 1 << 17]))
+def test_threads_are_those_of_the_paper_s_procedure(log, window, at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "PAIRS_AT_ONCE", at_once)
+        found = separate(*columns(log), NEAR, window=window)
+    expected = []
+    for user in {user for user, _, _ in log}:
+        rows = sorted((time, row) for row, (u, time, _) in enumerate(log) if u == user)
+        for texts in slow_threads([log[row][2] for _, row in rows], window):
+            expected += [sorted(row for _, row in rows if log[row][2] in texts)]
+    assert partition(found) == sorted(expected)
+
+
+@given(LOG)
+def test_every_row_is_in_one_thread_of_its_own_user(log):
+    users, times, queries = columns(log)
+    threads = separate(users, times, queries)
+    assert threads.shape == users.shape
+    assert sorted(set(threads.tolist())) == list(range(threads.max(initial=-1) + 1))
+    assert all(len(set(users[threads == t].tolist())) == 1 for t in set(threads.tolist()))
+    homes = {}
+    for user, query, thread in zip(users.tolist(), queries, threads.tolist(), strict=True):
+        assert homes.setdefault((user, query), thread) == thread
+
+
+@given(LOG)
+def test_numbers_follow_the_user_and_then_the_first_query(log):
+    threads = separate(*columns(log))
+    first = {}
+    for row, thread in enumerate(threads.tolist()):
+        first[thread] = min(first.get(thread, (9, 9, 99)), (*log[row][:2], row))
+    assert [first[t] for t in sorted(first)] == sorted(first.values())
+
+
+@given(LOG, st.permutations(range(-2, 4)))
+def test_renaming_users_does_not_change_threads(log, names):
+    users, times, queries = columns(log)
+    renamed = np.array([names[user + 2] * 10**12 for user in users.tolist()], np.int64)
+    there = separate(renamed, times, queries)
+    assert partition(separate(users, times, queries)) == partition(there)
+
+
+@given(LOG, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(log, random):
+    users, _, queries = columns(log)
+    times = np.arange(len(log))
+    order = list(range(len(log)))
+    random.shuffle(order)
+    there = separate(users[order], times[order], [queries[row] for row in order])
+    assert there.tolist() == separate(users, times, queries)[order].tolist()
+
+
+@given(LOG)
+def test_other_users_do_not_matter(log):
+    users, times, queries = columns(log)
+    threads = separate(users, times, queries)
+    for user in set(users.tolist()):
+        own = np.flatnonzero(users == user)
+        alone = separate(users[own], times[own], [queries[row] for row in own])
+        assert partition(alone) == partition(threads[own])
+
+
+@given(LOG)
+def test_numbers_of_texts_do_as_well_as_texts(log):
+    users, times, queries = columns(log)
+    texts = ["never typed", *queries[::-1], "never typed"]  # repeated, out of order, unused
+    codes = np.array([len(queries) - row for row in range(len(queries))], np.int64)
+    by_number = separate(users, times, codes, texts=texts)
+    assert by_number.tolist() == separate(users, times, queries).tolist()
+
+
+@given(LOG)
+def test_a_thread_for_each_query_is_a_choice(log):
+    threads = separate(*columns(log), ALONE)
+    assert len(set(threads.tolist())) == len({(user, query) for user, _, query in log})
+
+
+def session(queries, measure=None, **options):
+    return separate([4] * len(queries), range(len(queries)), queries, measure, **options).tolist()
+
+
+def test_four_topics_of_one_user_become_four_threads():
+    queries = [query for topic in TOPICS for query in topic]
+    assert session(queries) == [n for n, topic in enumerate(TOPICS) for _ in topic]
+
+
+def test_a_query_returns_to_its_topic():
+    queries = ["pine straw", "effects of caffeine", "caffeine", "pine straw delivery"]
+    assert session(queries) == [0, 1, 1, 0]
+
+
+def test_of_several_similar_queries_the_most_recent_counts():
+    table = {"a": [1, 2], "x": [9], "b": [3, 4], "c": [2, 3]}
+    assert session(list(table), ResultOverlap(TableResults(table))) == [0, 1, 2, 2]
+
+
+def test_consecutive_threads_collapse_in_rounds():
+    # `bc` joins c, the more recent, and so does `ab`, after `bc`. First round: b is similar to bc,
+    # next to it; a is similar to ab, but b stands between. Second round: now a is next. x is not.
+    table = {"x": [0], "a": [1], "b": [2], "c": [3], "bc": [2, 3, 4, 5], "ab": [1, 2, 6, 7]}
+    measure = ResultOverlap(TableResults(table), share=0.25)
+    assert session(["x", "a", "b", "c"], measure) == [0, 1, 2, 3]
+    assert session(["x", "a", "b", "c", "bc"], measure) == [0, 1, 2, 2, 2]
+    assert session(list(table), measure) == [0, 1, 1, 1, 1, 1]
+
+
+def test_threads_that_are_not_consecutive_stay_apart():
+    # `ac` joins c, the more recent; x stands between, so a is not consecutive.
+    table = {"a": [1], "x": [0], "c": [3], "ac": [1, 3]}
+    assert session(list(table), ResultOverlap(TableResults(table))) == [0, 1, 2, 2]
+
+
+def test_the_window_counts_distinct_texts_and_repeats_are_found_beyond_it():
+    queries = ["pine straw", "caffeine", "caffeine", "humane society", "pine strew", "pine straw"]
+    assert session(queries, NEAR, window=3) == [0, 1, 1, 2, 0, 0]
+    assert session(queries, NEAR, window=2) == [0, 1, 1, 2, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("users", "times", "queries", "expected"),
+    [
+        ([], [], [], []),
+        ([5], [0], ["x"], [0]),
+        ([5, 5], [3, 3], ["pine", "mulch"], [0, 1]),  # equal times: by position
+        ([5, 5], [9, -9], ["pine", "mulch"], [1, 0]),  # times out of order
+        ([5, 5, 5], [1, 2, 3], ["", " ", ""], [0, 1, 0]),  # blank: like itself only
+        ([5, 5], [1, 2], ["a\0b", "x\0c"], [0, 1]),
+        ([5, 5], [1, 2], ["\ud800", "\ud800 x"], [0, 1]),
+        ([5, 5, 5], [1, 2, 3], ["🦊 fox", "fox 🦊", "🐻"], [0, 0, 1]),
+        ([5, 5, 5], [1, 2, 3], ["Москва погода", "погода  Москва", "מזג אוויר"], [0, 0, 1]),
+        ([-(2**62), 2**62], [2**62, -(2**62)], ["x", "x"], [0, 1]),
+    ],
+)
+def test_odd_input(users, times, queries, expected):
+    assert separate(users, times, queries).tolist() == expected
+
+
+def test_a_query_of_ten_thousand_words():
+    long = " ".join(f"word{n}" for n in range(10_000))
+    assert session([long, "word1", long + "s", long]) == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_user_with_ten_thousand_queries_takes_seconds(alike):
+    name = np.random.default_rng(5)
+    queries = [
+        f"pine straw {n}" if alike else "".join(name.choice(list("abcdefgh "), 15))
+        for n in range(10_000)
+    ]
+    start = time.process_time()
+    threads = session(queries)
+    assert time.process_time() - start < 10  # it takes half a second; slow machines may be slow
+    assert (max(threads) == 0) == alike
+
+
+@pytest.mark.parametrize(
+    ("users", "times", "queries", "options"),
+    [
+        ([1, 2], [1], ["canary", "canary"], {}),
+        ([1.5], [1], ["canary"], {}),
+        (["canary"], [1], ["canary"], {}),
+        ([1], [1.5], ["canary"], {}),
+        ([1], [1], [b"canary"], {}),
+        ([1], [1], [None], {}),
+        ([1], [1], np.array([3]), {}),
+        ([1], [1], np.array([1]), {"texts": ["canary"]}),
+        ([1], [1], np.array([-1]), {"texts": ["canary"]}),
+        ([1], [1], ["canary"], {"texts": ["canary"]}),
+    ],
+)
+def test_malformed_columns_are_refused_without_a_word_of_them(users, times, queries, options):
+    with pytest.raises(MalformedInputError, match=r"must (be|have)") as refused:
+        separate(users, times, queries, **options)
+    assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize("window", [0, -1, 2.5, True, "canary"])
+def test_the_window_must_hold_a_query(window):
+    with pytest.raises(InvalidParameterError, match="window must be") as refused:
+        separate([1], [1], ["x"], window=window)
+    assert "canary" not in str(refused.value)
