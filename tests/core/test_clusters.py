@@ -1,0 +1,58 @@
+"""Keys of section 5.2: equal prefixes of Min-Hashes, equal keys, and nothing else."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setanon_core.clusters import cluster_keys, clusters
+from setanon_core.minhash import permuted, signatures, word_hashes
+from setanon_core.records import Records
+
+SETS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=25)
+
+
+def hashed(sets, users=None):
+    records = Records.from_sets(sets, users)
+    return records, word_hashes(map(str, records.vocabulary))
+
+
+@given(SETS)
+def test_records_share_a_key_just_if_they_share_all_its_min_hashes(sets):
+    records, hashes = hashed(sets)
+    keys = cluster_keys(records, hashes, rounds=(4, 3, 2, 1), seed=5)
+    values = signatures(records, permuted(hashes, range(5, 9)))
+
+    for column, p in enumerate((4, 3, 2, 1)):
+        alike = (values[:, None, :p] == values[None, :, :p]).all(axis=2)
+        assert ((keys[:, None, column] == keys[None, :, column]) == alike).all()
+
+
+@given(SETS)
+def test_a_key_depends_on_the_record_alone(sets):
+    records, hashes = hashed([*sets, set("abcdefgh")])
+    together = cluster_keys(records, hashes)[:, :3]
+
+    for position in range(len(sets)):
+        alone = records.subset(np.array([position]))
+        assert cluster_keys(alone, hashes)[0, :3].tolist() == together[position].tolist()
+
+
+def test_later_rounds_only_merge_clusters():
+    rng = np.random.default_rng(3)
+    records, hashes = hashed([set(rng.choice(list("abcdefghij"), 3)) for _ in range(300)])
+    keys = cluster_keys(records, hashes)
+
+    for finer, coarser in ((0, 1), (1, 2)):
+        pairs = set(zip(clusters(keys[:, finer]), clusters(keys[:, coarser]), strict=True))
+        assert len(pairs) == len(set(clusters(keys[:, finer]).tolist()))
+
+
+def test_the_last_key_is_the_item_that_most_users_hold():
+    sets = [{"rare", "wide"}, {"often", "wide"}, {"often"}, {"often"}, {"wide"}, set()]
+    records, hashes = hashed(sets, users=[1, 2, 3, 3, 4, 5])
+    last = cluster_keys(records, hashes)[:, -1]
+
+    names = [records.vocabulary[key] if key < records.width else None for key in last.tolist()]
+
+    # `often` has as many records as `wide`, but one user less.
+    assert names == ["wide", "wide", "often", "often", "wide", None]

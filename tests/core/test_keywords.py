@@ -1,0 +1,91 @@
+"""What a keyword is, shown on queries of all kinds, and the laws that edits rely on."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setanon_core.keywords import items_of, keywords, tokenized
+
+ASCII = st.text(st.characters(max_codepoint=127))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Effects of Nicotine", ["effects", "of", "nicotine"]),
+        ("don't dogs' 'tis O\u2019Neil can`t", ["don't", "dogs", "tis", "o'neil", "can't"]),
+        ('+foods -"fast food" +proteins', ["foods", "fast", "food", "proteins"]),
+        ("lilburn, ga. (usa)", ["lilburn", "ga", "usa"]),
+        ("lilburn,ga;pines", ["lilburn", "ga", "pines"]),
+        ("1,000 $5 3.5 24/7 2nd", ["1,000", "$5", "3.5", "24", "7", "2nd"]),
+        ("c++ c# at&t e-mail x_y", ["c++", "c#", "at&t", "e-mail", "x_y"]),
+        ("www.Example.com/A?b=1. example.org", ["www.example.com/a?b=1", "example.org"]),
+        ("http://example.com/ (mirror)", ["http://example.com/", "mirror"]),
+        ("me@example.com", ["me@example.com"]),
+        ("\uff33\uff54\uff52a\u00dfe \ufb01nd", ["strasse", "find"]),
+        (
+            "\u0939\u093f\u0928\u094d\u0926\u0940 \u5317\u4eac",
+            ["\u0939\u093f\u0928\u094d\u0926\u0940", "\u5317\u4eac"],
+        ),
+        (
+            "\u05e9\u05dc\u05d5\u05dd \u0639\u0627\u0644\u0645",
+            ["\u05e9\u05dc\u05d5\u05dd", "\u0639\u0627\u0644\u0645"],
+        ),
+        ("\U0001f355 near me", ["\U0001f355", "near", "me"]),
+        ("a\0b\tc\u00a0d", ["a", "b", "c", "d"]),
+        ("... -- !?", []),
+        ("", []),
+    ],
+)
+def test_keywords_are_what_a_person_would_call_the_words(query, expected):
+    assert keywords(query) == expected
+
+
+@given(st.text())
+def test_keywords_joined_by_spaces_are_the_same_keywords(query):
+    found = keywords(query)
+
+    assert keywords(" ".join(found)) == found
+
+
+@given(ASCII)
+def test_the_quick_way_for_ascii_is_the_same_way(query):
+    # A letter of another script at the end sends the whole query down the other path.
+    assert keywords(query + " \u03b1") == [*keywords(query), "\u03b1"]
+
+
+@given(st.lists(st.text(max_size=20), max_size=8))
+def test_columns_hold_the_keywords_of_every_query_in_order(queries):
+    words, bounds, vocabulary = tokenized(queries)
+
+    assert list(vocabulary) == sorted(set(vocabulary))
+    for query, low, high in zip(queries, bounds[:-1], bounds[1:], strict=True):
+        assert [vocabulary[word] for word in words[low:high]] == keywords(query)
+
+
+def test_another_tokenizer_takes_its_place():
+    words, bounds, vocabulary = tokenized(["\u5317\u4eac\u5929"], tokenizer=list)
+
+    assert [vocabulary[word] for word in words] == ["\u5317", "\u4eac", "\u5929"]
+    assert bounds.tolist() == [0, 3]
+
+
+def test_exact_identity_keeps_every_keyword_apart():
+    assert items_of(["a", "aa", "b"]).tolist() == [0, 1, 2]
+
+
+def test_a_second_letter_is_another_element():
+    # As sets of letters these two are equal; as multisets they share 2 of 4.
+    pairs = [items_of(["ab", "aabb"], "minhash", hashes=1, seed=seed) for seed in range(400)]
+    alike = np.mean([first == second for first, second in pairs])
+
+    assert 0.38 < alike < 0.62
+
+
+def test_items_do_not_depend_on_the_other_keywords():
+    both = items_of(["nicotine", "nicotnie", "shelter"], "minhash")
+    alone = items_of(["nicotine", "nicotnie"], "minhash")
+
+    assert (both[0] == both[1]) == (alone[0] == alone[1])
+    assert both[0] == both[1]  # the same letters, swapped
