@@ -1,6 +1,6 @@
 """Sets in, certified k-anonymous groups out: the whole of section 4 behind one call."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from setanon_core.errors import MalformedInputError, NotAnonymousError
 from setanon_core.flip import flip
 from setanon_core.grouping.bounds import lower_bound
 from setanon_core.grouping.methods import group
-from setanon_core.model import WITHDRAWN, Anonymized, Certificate
+from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Grouping
 from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets, bounds_of
@@ -43,7 +43,13 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     (2, 0)
     """
     params = Params(k, method, grouper, operations, min_owners, seed)
-    data = _records(records, users)
+    return anonymize_records(_records(records, users), params)
+
+
+def anonymize_records(
+    data: Records, params: Params, group: Callable[[Records, Params], Grouping] = group
+) -> Anonymized:
+    """The same for columns; `group` forms the groups, by default as the parameters say."""
     stripped = strip(data, params)
     # By what they held before: records that only stripping made alike are not alike.
     order = canonical_order(data.subset(stripped.positions))
