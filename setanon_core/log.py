@@ -5,11 +5,13 @@ Guarantee:  the keyword set of every published thread is published for threads o
 Complexity: that of the stages; everything is held in memory.
 Deviation:  `method="best"` groups all threads at once, without LSH: itemsets find what keys would
             have put together, and more. `method="paper"` groups within clusters of p Min-Hashes,
-            and withdraws clusters of fewer than k users. One spelling for each item and group.
+            and withdraws clusters of fewer than k users; keys are taken of what `strip` leaves,
+            where the paper takes them of whole threads. One spelling for each item and group.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any
@@ -21,8 +23,8 @@ from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters
 from setanon_core.columns import number_users, number_values
 from setanon_core.edits import Queries, edit
-from setanon_core.errors import InvalidParameterError, NotAnonymousError
-from setanon_core.grouping.methods import group
+from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
+from setanon_core.grouping.methods import Grouper, group
 from setanon_core.keywords import Identity, Tokenizer, items_of, keywords, tokenized
 from setanon_core.minhash import Hashes, word_hashes
 from setanon_core.model import WITHDRAWN, Certificate, Grouping
@@ -33,8 +35,6 @@ from setanon_core.similarity import EditDistance, Measure
 from setanon_core.threads import separate
 from setanon_core.users import repeats
 from setanon_core.verify import verify
-
-Group = Callable[[Records, Params], Grouping]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +143,13 @@ def anonymize_log(
     return release, Ledger(*_columns(rows, 2)), cost
 
 
-def _grouping(vocabulary: Sequence[str], item: Ints, params: LogParams) -> Group:
+def _grouping(vocabulary: Sequence[str], item: Ints, params: LogParams) -> Grouper:
     """How groups are formed: all threads at once, or cluster by cluster as in the paper."""
     if params.method == "best":
         return group
     _, first = np.unique(item, return_index=True)
     hashes = word_hashes(vocabulary[word] for word in first.tolist())
-
-    def by_clusters(records: Records, params: Params) -> Grouping:
-        return _by_clusters(records, params, hashes, p)
-
-    p = params.p
-    return by_clusters
+    return partial(_by_clusters, hashes=hashes, p=params.p)
 
 
 def _by_clusters(records: Records, params: Params, hashes: Hashes, p: int) -> Grouping:
@@ -187,9 +182,9 @@ def _spelled(
     found, first = np.unique(cells[order], return_index=True)
     best = uses[order][first] % width
     want = labels[edited.threads[edited.rows]] * width + edited.words
-    pairs = np.unique(np.stack((thread[inside], typed[inside])), axis=1)
-    cell = labels[pairs[0]] * width + item[pairs[1]]
-    other = best[np.searchsorted(found, cell)] != pairs[1]
+    holder, word = np.divmod(np.unique(thread[inside] * width + typed[inside]), width)
+    cell = labels[holder] * width + item[word]
+    other = best[np.searchsorted(found, cell)] != word
     respelled = int((other & np.isin(cell, want)).sum())
     return best[np.searchsorted(found, want)], respelled
 
@@ -199,7 +194,7 @@ def _ids(
 ) -> dict[int, str]:
     """Keyed hashes of a user and the number of the thread in that user's session."""
     nth = repeats(owner)
-    return {
+    ids = {
         thread: blake2b(
             f"{names_of[int(owner[thread])]}\0{nth[thread]}".encode("utf-8", "surrogatepass"),
             key=secret,
@@ -207,6 +202,12 @@ def _ids(
         ).hexdigest()
         for thread in published
     }
+    if len(set(ids.values())) < len(ids):
+        raise MalformedInputError(
+            "users must differ when written as text; some do not, such as a number and the same "
+            "number as text. Make all users text."
+        )
+    return ids
 
 
 def _release(edited: Queries, words: list[str], ids: dict[int, str]) -> Release:

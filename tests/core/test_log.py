@@ -132,6 +132,13 @@ def test_a_tokenizer_that_does_not_find_its_own_keywords_again_is_refused():
         anonymized(rows, tokenizer=unsteady)
 
 
+def test_users_that_are_written_alike_would_share_thread_ids_and_are_refused():
+    rows = [(user, 0, "the same") for user in (1, "1", 2)]
+
+    with pytest.raises(MalformedInputError, match="users must differ when written as text"):
+        anonymized(rows)
+
+
 def test_bad_input_is_refused_without_showing_it():
     with pytest.raises(InvalidParameterError, match="p must be from 1 to 4"):
         LogParams(2, p=5)
