@@ -1,6 +1,6 @@
 """Sets in, certified k-anonymous groups out: the whole of section 4 behind one call."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from setanon_core.cost import cost_of
 from setanon_core.errors import MalformedInputError, NotAnonymousError
 from setanon_core.flip import flip
 from setanon_core.grouping.bounds import lower_bound
-from setanon_core.grouping.methods import group
-from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Grouping
+from setanon_core.grouping.methods import Grouper, group
+from setanon_core.model import WITHDRAWN, Anonymized, Certificate
 from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets, bounds_of
@@ -46,15 +46,13 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     return anonymize_records(_records(records, users), params)
 
 
-def anonymize_records(
-    data: Records, params: Params, group: Callable[[Records, Params], Grouping] = group
-) -> Anonymized:
-    """The same for columns; `group` forms the groups, by default as the parameters say."""
+def anonymize_records(data: Records, params: Params, grouper: Grouper = group) -> Anonymized:
+    """The same for columns; `grouper` forms the groups, by default as the parameters say."""
     stripped = strip(data, params)
     # By what they held before: records that only stripping made alike are not alike.
     order = canonical_order(data.subset(stripped.positions))
     ordered = _ordered(stripped.records, order)
-    grouping = group(ordered, params)
+    grouping = grouper(ordered, params)
     rows, centers = flip(ordered, grouping.labels, params.operations)
     _refuse_small_groups(ordered, rows, params.k)
     _refuse_rare_items(data, centers, params.owners)

@@ -61,10 +61,9 @@ def _merge(rows: Ints, centers: Sets) -> tuple[Ints, Sets]:
     """Give groups with equal centers one row, in the order of the sets; drop empty centers."""
     if len(centers) == 0:
         return rows, centers
-    ranks = centers.ranks()
-    distinct, first = np.unique(ranks, return_index=True)
+    first, _, ranks = centers.distinct()
     filled = centers.sizes[first] > 0
-    target = np.full(len(distinct), WITHDRAWN)
+    target = np.full(len(first), WITHDRAWN)
     target[filled] = np.arange(filled.sum())
-    moved = np.append(target[np.searchsorted(distinct, ranks)], WITHDRAWN)
+    moved = np.append(target[ranks], WITHDRAWN)
     return moved[rows], centers.take(first[filled])

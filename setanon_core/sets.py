@@ -92,6 +92,17 @@ class Sets:
             first += len(distinct)
         return ranks
 
+    def distinct(self) -> tuple[Ints, Ints, Ints]:
+        """Where each distinct set stands first, how often it occurs, and every set's rank.
+
+        >>> first, times, ranks = Sets(np.array([4, 2, 4]), np.array([0, 1, 2, 3])).distinct()
+        >>> first.tolist(), times.tolist(), ranks.tolist()
+        ([1, 0], [1, 2], [1, 0, 1])
+        """
+        ranks = self.ranks()
+        _, first, times = np.unique(ranks, return_index=True, return_counts=True)
+        return first, times, ranks
+
 
 def integers(name: str, values: npt.ArrayLike) -> Ints:
     """One column as 64-bit integers, if that is what it is; nothing is rounded or parsed."""

@@ -11,8 +11,7 @@ class Crowd:
 
     def __init__(self, records: Records) -> None:
         """Sort the records by their sets, once."""
-        self.ranks = records.ranks()
-        _, first, self.weights = np.unique(self.ranks, return_index=True, return_counts=True)
+        first, self.weights, self.ranks = records.distinct()
         self.sets = records.take(first)
         self._one_each = records.n_users == len(records)
         self._members = np.argsort(self.ranks, kind="stable")

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.grouping.matrices import Bools
 from setanon_core.sets import Ints, Sets, bounds_of, spans
 
 MAX_ITEMS: Final = 8
@@ -63,8 +64,8 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
         complete &= bool(short.all())
         place, itemset, left = place[short], itemset[short], left[short]
         # Add to every entry each later item of its set; keep what k records hold.
-        key = np.repeat(itemset, left) * len(frequent) + column[spans(place + 1, left)]
         place = spans(place + 1, left)
+        key = np.repeat(itemset, left) * len(frequent) + column[place]
         place, itemset, grown = _heavy(key, place, weights[kept.rows[place]], k)
         parent, last = np.divmod(grown, len(frequent))
         level = np.column_stack((level[parent], frequent[last]))
@@ -82,9 +83,7 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     )
 
 
-def _affordable(
-    left: Ints, held: Ints, n: int, budget: int
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _affordable(left: Ints, held: Ints, n: int, budget: int) -> Bools:
     """Mark the entries of the sets that together stay within the budget, cheapest sets first."""
     if left.sum() <= budget:
         return np.ones(len(left), np.bool_)

@@ -105,15 +105,13 @@ class Instance:
         self.records = Records(items, records.offsets, records.users)
         self.k = params.k
         self.operations: Operations = params.operations
-        ranks, first, self.set_of, self.weights = np.unique(
-            records.ranks(), return_index=True, return_inverse=True, return_counts=True
-        )
+        first, self.weights, self.set_of = records.distinct()
         self.sets = self.records.take(first)
         # The set and user of each record, once, and no more than k users of a set: enough to
         # find k nearest users and to tell whether a group has k.
         pairs = np.unique(self.set_of * (int(records.users.max()) + 1) + records.users)
         owners, users = np.divmod(pairs, int(records.users.max()) + 1)
-        starts = np.searchsorted(owners, np.arange(len(ranks)))
+        starts = np.searchsorted(owners, np.arange(len(first)))
         kept = np.arange(len(pairs)) - starts[owners] < self.k
         self.pair_sets, self.pair_users = owners[kept], users[kept]
 

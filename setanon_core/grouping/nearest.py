@@ -112,7 +112,7 @@ def _by_pairs(records: Records, operations: Operations) -> Iterator[Neighbours]:
 
 
 def _by_subsets(records: Records, operations: Operations) -> Iterator[Neighbours]:
-    _, first, number = np.unique(records.ranks(), return_index=True, return_inverse=True)
+    first, times, number = records.distinct()
     sets = records.take(first)
     # A unit is one set of one user, however often that user has it.
     base = int(records.users.max()) + 1
@@ -121,7 +121,7 @@ def _by_subsets(records: Records, operations: Operations) -> Iterator[Neighbours
     sizes, owners = sets.sizes[owned], np.bincount(owned)
     weights = [owners]
     if records.n_users < len(records):
-        weights.append(np.bincount(number))
+        weights.append(times)
     own = own_meetings(sets.take(owned), user)
     for rows, tables, exact in _around(sets, weights, operations):
         mine = _spans(owned, rows)

@@ -30,8 +30,7 @@ def rescue(records: Records, labels: Ints, params: Params) -> Ints:
     """Attach withdrawn records and reassign published ones while it pays."""
     if params.operations == "additions":
         return labels  # the union that a newcomer needs is not a center that stands still
-    ranks = records.ranks()
-    _, first = np.unique(ranks, return_index=True)
+    first, _, ranks = records.distinct()
     distinct = records.take(first)
     rows, centers = flip(records, labels, params.operations)
     for _ in range(ROUNDS):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from setanon_core.params import Params
 from setanon_core.records import Records
-from setanon_core.sets import Ints
+from setanon_core.sets import Ints, Sets
 from setanon_core.users import nth_users
 
 IN_PLAY: Final = 8
@@ -23,21 +23,21 @@ IN_PLAY: Final = 8
 
 def settled(records: Records, params: Params) -> npt.NDArray[np.bool_]:
     """Mark the records that need no grouping: those of k users or more beyond what is in play."""
-    ranks = records.ranks()
+    first, _, ranks = records.distinct()
     place, users = nth_users(ranks, records.users)
-    in_play = IN_PLAY * params.k + (params.k - 1) * _demand(records, ranks, users < params.k)[ranks]
+    demand = _demand(records.take(first), users[first] < params.k)
+    in_play = IN_PLAY * params.k + (params.k - 1) * demand[ranks]
     return (users >= in_play + params.k) & (place >= in_play) & (records.sizes > 0)
 
 
-def _demand(records: Records, ranks: Ints, poor: npt.NDArray[np.bool_]) -> Ints:
+def _demand(distinct: Sets, poor: npt.NDArray[np.bool_]) -> Ints:
     """For each distinct set, how many sets of too few users could want it, at most.
 
     Who completes a group cheaply holds the same items: a set is wanted by no more poor sets than
     hold its least wanted item. Each wants k - 1 users of it at most.
     """
-    _, first = np.unique(ranks, return_index=True)
-    distinct, short = records.take(first), records.take(first[poor[first]])
-    wanted = np.bincount(short.items, minlength=records.width)[distinct.items]
+    short = distinct.items[poor[distinct.rows]]
+    wanted = np.bincount(short, minlength=distinct.width)[distinct.items]
     demand = np.zeros(len(distinct), np.int64)
     filled = distinct.sizes > 0
     if filled.any():
