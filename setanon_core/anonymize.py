@@ -9,8 +9,8 @@ from setanon_core.cost import cost_of
 from setanon_core.errors import MalformedInputError, NotAnonymousError
 from setanon_core.flip import flip
 from setanon_core.grouping.bounds import lower_bound
-from setanon_core.grouping.methods import Grouper, group
-from setanon_core.model import WITHDRAWN, Anonymized, Certificate
+from setanon_core.grouping.methods import group, group_within
+from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets, bounds_of
@@ -46,16 +46,26 @@ def anonymize(  # noqa: PLR0913 - the knobs, each by name
     return anonymize_records(_records(records, users), params)
 
 
-def anonymize_records(data: Records, params: Params, grouper: Grouper = group) -> Anonymized:
-    """The same for columns; `grouper` forms the groups, by default as the parameters say."""
-    stripped = strip(data, params)
+def anonymize_records(
+    data: Records, params: Params, clusters: Ints | None = None, held: Ints | None = None
+) -> Anonymized:
+    """The same for columns.
+
+    With `clusters`, a number for each record, groups form within each cluster only. `held` is the
+    number of owners of each item, where more is known of them than the records tell.
+    """
+    held = owners(data) if held is None else held
+    stripped = strip(data, params, held)
     # By what they held before: records that only stripping made alike are not alike.
     order = canonical_order(data.subset(stripped.positions))
     ordered = _ordered(stripped.records, order)
-    grouping = grouper(ordered, params)
+    if clusters is None:
+        grouping = group(ordered, params)
+    else:
+        grouping = group_within(ordered, params, clusters[stripped.positions[order]])
     rows, centers = flip(ordered, grouping.labels, params.operations)
     _refuse_small_groups(ordered, rows, params.k)
-    _refuse_rare_items(data, centers, params.owners)
+    _refuse_rare_items(held[centers.items], params.owners)
     labels = np.full(len(data), WITHDRAWN)
     labels[stripped.positions[order]] = rows
     cost = cost_of(data, labels, centers)
@@ -72,7 +82,15 @@ def anonymize_records(data: Records, params: Params, grouper: Grouper = group) -
         params=params,
         notes=grouping.notes,
         warnings=_warnings(data, stripped, params),
+        rounds=tuple(_of_all(round_, stripped) for round_ in grouping.rounds),
     )
+
+
+def _of_all(round_: Round, stripped: Stripped) -> Round:
+    """Count what was stripped before the round as well."""
+    cost = round_.cost
+    deletions, withdrawals = cost.deletions + stripped.cost, cost.withdrawals + stripped.withdrawn
+    return Round(round_.name, Cost(cost.additions, deletions, withdrawals))
 
 
 def _records(
@@ -145,9 +163,9 @@ def _refuse_small_groups(records: Records, rows: Ints, k: int) -> None:
         )
 
 
-def _refuse_rare_items(data: Records, centers: Sets, least: int) -> None:
+def _refuse_rare_items(held: Ints, least: int) -> None:
     """Fail closed here too: no center holds an item of too few owners."""
-    rare = int((owners(data)[centers.items] < least).sum())
+    rare = int((held < least).sum())
     if rare:
         raise NotAnonymousError(
             f"every published item must have at least min_owners = {least} owners; {rare} had "

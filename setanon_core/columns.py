@@ -5,6 +5,7 @@ as two rests on it. A missing name (None, NaN) equals nothing, and is refused.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Ints
+from setanon_core.sets import Ints, integers
 
 Vocabulary = tuple[Hashable, ...]
 
@@ -97,6 +98,26 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
             "Drop these records, or give each a user of its own."
         )
     return np.asarray(numbers, np.int64)
+
+
+def moments(times: npt.ArrayLike) -> Ints:
+    """Times as numbers that only their order matters of: integers, or dates with times.
+
+    >>> moments([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
+    [1141214400000000, 0]
+    """
+    column = np.asarray(times)
+    if column.dtype.kind == "O" and all(isinstance(time, datetime) for time in column):
+        naive = [
+            time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time for time in column
+        ]
+        column = np.asarray(naive, "datetime64[us]")
+    if column.dtype.kind == "M":
+        missing = int(np.isnat(column).sum())
+        if missing:
+            raise MalformedInputError(f"every query must have a time; {missing} have none.")
+        column = column.astype(np.int64)
+    return integers("times", column)
 
 
 def arrow_lists(lists: Any) -> tuple[Ints, Any]:  # noqa: ANN401 - duck-typed Arrow

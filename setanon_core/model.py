@@ -15,19 +15,6 @@ WITHDRAWN: Final = -1
 """The label of a record that is not published."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grouping:
-    """Which group each record is in; `WITHDRAWN` is none.
-
-    Labels need not be consecutive. `notes` say what a reader must know of how they came about,
-    such as an enumeration that was cut off and took the guarantee with it.
-    """
-
-    labels: Ints
-    proven_optimal: bool = False
-    notes: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Flips: what was added to records and deleted from them, withdrawn records included."""
@@ -41,6 +28,28 @@ class Cost:
     def total(self) -> int:
         """The objective of Definition 2: additions + deletions."""
         return self.additions + self.deletions
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the groups cost after one round: a grouper's first groups, or a step that mends them."""
+
+    name: str
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Which group each record is in; `WITHDRAWN` is none.
+
+    Labels need not be consecutive. `notes` say what a reader must know of how they came about,
+    such as an enumeration that was cut off and took the guarantee with it.
+    """
+
+    labels: Ints
+    proven_optimal: bool = False
+    notes: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,9 @@ class Anonymized:
 
     warnings: tuple[str, ...] = ()
     """What a person should see before using the result."""
+
+    rounds: tuple[Round, ...] = ()
+    """What it cost after each round; the last is the cost."""
 
     @property
     def cost(self) -> Cost:

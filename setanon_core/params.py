@@ -42,18 +42,18 @@ class Params:
         object.__setattr__(self, "k", check_k(self.k))
         if self.min_owners is not None:
             # None stays None: with another k, the default must follow it.
-            object.__setattr__(self, "min_owners", _integer("min_owners", self.min_owners))
+            object.__setattr__(self, "min_owners", integer("min_owners", self.min_owners))
         if self.owners < 0:
             raise InvalidParameterError(
                 f"min_owners must be 0 (off) or more; got {self.owners}. Leave it out to use k."
             )
-        object.__setattr__(self, "seed", _integer("seed", self.seed))
+        object.__setattr__(self, "seed", integer("seed", self.seed))
         if self.seed < 0:
             raise InvalidParameterError(f"seed must be 0 or more; got {self.seed}.")
-        _check_choice("method", self.method, METHODS)
-        _check_choice("operations", self.operations, OPERATIONS)
+        check_choice("method", self.method, METHODS)
+        check_choice("operations", self.operations, OPERATIONS)
         if self.grouper is not None:
-            _check_choice("grouper", self.grouper, GROUPERS)
+            check_choice("grouper", self.grouper, GROUPERS)
 
     @property
     def owners(self) -> int:
@@ -63,7 +63,7 @@ class Params:
 
 def check_k(k: object) -> int:
     """Return k as a plain integer of at least 2, or say why it is not one."""
-    value = _integer("k", k)
+    value = integer("k", k)
     if value < 2:  # noqa: PLR2004 - the range is the rule itself
         raise InvalidParameterError(
             f"k must be at least 2; got {value}. At k=1 the release would be the raw data."
@@ -71,7 +71,8 @@ def check_k(k: object) -> int:
     return value
 
 
-def _integer(name: str, value: object) -> int:
+def integer(name: str, value: object) -> int:
+    """Return a plain integer, or say what was given instead."""
     try:
         # True is an int to Python, and never what was meant here.
         if not isinstance(value, bool):
@@ -83,7 +84,8 @@ def _integer(name: str, value: object) -> int:
     )
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse what is not one of the choices, and list them."""
     if isinstance(value, str) and value in choices:
         return
     # What is not even a word may be data in the wrong place: name its type only.

@@ -35,10 +35,18 @@ class Stripped:
     barred: int
     """Records withdrawn because additions alone cannot hide an item with too few owners."""
 
+    @property
+    def withdrawn(self) -> int:
+        """Records that are not left."""
+        return self.empty + self.barred
 
-def strip(records: Records, params: Params) -> Stripped:
-    """Remove items with too few owners or no hope of a majority, and records without hope."""
-    publishable = owners(records) >= params.owners
+
+def strip(records: Records, params: Params, held: Ints | None = None) -> Stripped:
+    """Remove items with too few owners or no hope of a majority, and records without hope.
+
+    `held` is the number of owners of each item, if it is not to be counted here.
+    """
+    publishable = (owners(records) if held is None else held) >= params.owners
     if params.operations == "additions":
         # Nothing may be deleted, so a record with such an item cannot be published at all.
         bad = np.unique(records.rows[~publishable[records.items]])

@@ -23,7 +23,7 @@ from setanon_core.grouping.rescue import rescue
 from setanon_core.grouping.settle import settled
 from setanon_core.grouping.star import star
 from setanon_core.grouping.suppression import suppression
-from setanon_core.model import WITHDRAWN, Grouping
+from setanon_core.model import WITHDRAWN, Cost, Grouping, Round
 from setanon_core.params import OPERATIONS, GrouperName, Method, Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints
@@ -32,6 +32,8 @@ from setanon_core.sets import Ints
 class Grouper(Protocol):
     """Forms groups of at least k users; what it cannot group, it withdraws."""
 
+    __name__: str
+
     def __call__(self, records: Records, params: Params) -> Grouping:
         """Return a group or `WITHDRAWN` for each record."""
         ...
@@ -39,6 +41,8 @@ class Grouper(Protocol):
 
 class Step(Protocol):
     """Improves groups: never costs more, and every group keeps k users."""
+
+    __name__: str
 
     def __call__(self, records: Records, labels: Ints, params: Params) -> Ints:
         """Return better labels, or the same."""
@@ -97,7 +101,7 @@ def group(records: Records, params: Params) -> Grouping:
     if params.grouper is not None:
         starts = (Start(GROUPERS[params.grouper]),)
     if params.method == "paper":
-        return starts[0].grouper(records, params)
+        return _start(starts[0], records, params)
     done = settled(records, params)
     # Thousands of small products: BLAS threads would spend their time waiting for each other.
     with _blas().limit(limits=1, user_api="blas"):
@@ -107,6 +111,26 @@ def group(records: Records, params: Params) -> Grouping:
     # Every settled set is a group of its own; its twins in play may join or leave it.
     labels[done] = best.labels.max() + 1 + records.ranks()[done]
     return replace(best, labels=labels, proven_optimal=best.proven_optimal and not done.any())
+
+
+def group_within(records: Records, params: Params, clusters: Ints) -> Grouping:
+    """Section 5.2: group within each cluster; what has fewer than k users is withdrawn."""
+    order = np.argsort(clusters, kind="stable")
+    labels = np.full(len(records), WITHDRAWN)
+    notes: dict[str, None] = {}
+    spare = 0
+    for part in np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1):
+        if len(part) < params.k:
+            continue
+        found = group(records.subset(part), params)
+        labels[part] = np.where(found.labels == WITHDRAWN, WITHDRAWN, found.labels + spare)
+        spare += int(found.labels.max(initial=WITHDRAWN)) + 1
+        notes.update(dict.fromkeys(found.notes))
+    return Grouping(
+        labels,
+        notes=tuple(notes),
+        rounds=(Round("within clusters", _cost(records, labels, params)),),
+    )
 
 
 @cache
@@ -123,14 +147,22 @@ def cheapest(
     for start in starts:
         if len(records) > start.at_most or params.operations not in start.operations:
             continue
-        grouping = start.grouper(records, params)
+        grouping = _start(start, records, params)
         if grouping.proven_optimal:
             return grouping
         for step in steps:
-            grouping = replace(grouping, labels=step(records, grouping.labels, params))
+            labels = step(records, grouping.labels, params)
+            done = Round(step.__name__, _cost(records, labels, params))
+            grouping = replace(grouping, labels=labels, rounds=(*grouping.rounds, done))
         found.append(grouping)
-    return min(found, key=lambda grouping: _cost(records, grouping.labels, params))
+    return min(found, key=lambda grouping: grouping.rounds[-1].cost.total)
 
 
-def _cost(records: Records, labels: Ints, params: Params) -> int:
-    return cost_of(records, *flip(records, labels, params.operations)).total
+def _start(start: Start, records: Records, params: Params) -> Grouping:
+    grouping = start.grouper(records, params)
+    cost = _cost(records, grouping.labels, params)
+    return replace(grouping, rounds=(Round(start.grouper.__name__, cost),))
+
+
+def _cost(records: Records, labels: Ints, params: Params) -> Cost:
+    return cost_of(records, *flip(records, labels, params.operations))

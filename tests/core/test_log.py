@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from setanon_core import InvalidParameterError, MalformedInputError, NotAnonymousError, verify
 from setanon_core.keywords import keywords
-from setanon_core.log import LogParams, anonymize_log
+from setanon_core.log import Log, anonymize_log
+from setanon_core.release import ReleaseParams
 
 SECRET = b"for tests only"
 WORDS = ["red", "green", "blue", "lamp", "desk", "chair", "oslo", "rome"]
@@ -25,8 +26,7 @@ ROWS = st.lists(
 
 
 def anonymized(rows, **knobs):
-    users, times, queries = zip(*rows, strict=True)
-    return anonymize_log(users, times, queries, LogParams(**{"k": 2, "secret": SECRET, **knobs}))
+    return anonymize_log(rows, ReleaseParams(**{"k": 2, "secret": SECRET, **knobs}))
 
 
 def sets_of(release):
@@ -141,9 +141,9 @@ def test_users_that_are_written_alike_would_share_thread_ids_and_are_refused():
 
 def test_bad_input_is_refused_without_showing_it():
     with pytest.raises(InvalidParameterError, match="p must be from 1 to 4"):
-        LogParams(2, p=5)
+        ReleaseParams(2, p=5)
     with pytest.raises(InvalidParameterError, match="secret must have"):
-        LogParams(2, secret=b"")
+        ReleaseParams(2, secret=b"")
     with pytest.raises(MalformedInputError, match="one user for each record"):
-        anonymize_log(["canary"], [1, 2], ["x", "y"], LogParams(2))
-    assert b"canary" not in repr(LogParams(2, secret=b"canary")).encode()
+        anonymize_log(Log(["canary"], [1, 2], ["x", "y"]), ReleaseParams(2))
+    assert b"canary" not in repr(ReleaseParams(2, secret=b"canary")).encode()

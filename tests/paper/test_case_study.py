@@ -2,7 +2,8 @@
 
 import pytest
 
-from setanon_core.log import LogParams, anonymize_log
+from setanon_core.log import anonymize_log
+from setanon_core.release import ReleaseParams
 
 HER = "user-17"
 
@@ -36,11 +37,8 @@ def published():
     """Her published threads, and everything that was published."""
     sessions = [(f"other-{number}", session) for number, session in enumerate(OTHERS)]
     sessions.insert(5, (HER, SESSION))
-    rows = [(name, query) for name, session in sessions for query in session]
-    users, queries = zip(*rows, strict=True)
-    release, ledger, _ = anonymize_log(
-        users, range(len(rows)), queries, LogParams(k=3, secret=b"case study")
-    )
+    rows = [(name, place, query) for name, own in sessions for place, query in enumerate(own)]
+    release, ledger, _ = anonymize_log(rows, ReleaseParams(k=3, secret=b"case study"))
     hers = {
         thread for thread, user in zip(ledger.thread_ids, ledger.users, strict=True) if user == HER
     }

@@ -1,0 +1,181 @@
+"""From threads to a release: clusters, groups, spelling, edits, ids, and a last look.
+
+Paper:      sections 5.2 to 5.4; `sweep` is the figure of costs in section 5.3.
+Guarantee:  the keyword set of every published thread is published for threads of k users, and
+            was checked on the texts that are returned.
+Complexity: that of the stages; everything is held in memory.
+Deviation:  `method="best"` groups all threads at once, without LSH: itemsets find what keys would
+            have put together, and more. `method="paper"` groups within clusters of p Min-Hashes
+            of whole threads and withdraws clusters of fewer than k users; what Lemma 0 or
+            `min_owners` condemns has left the threads before they are grouped.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+import numpy as np
+
+from setanon_core.anonymize import anonymize_records
+from setanon_core.clusters import cluster_keys, clusters
+from setanon_core.edits import Queries, edit
+from setanon_core.minhash import word_hashes
+from setanon_core.model import WITHDRAWN, Anonymized
+from setanon_core.records import Records
+from setanon_core.release import (
+    Ledger,
+    QueryRelease,
+    Release,
+    ReleaseCost,
+    ReleaseParams,
+    SetRelease,
+    judge,
+    refuse_exposure,
+    thread_ids,
+)
+from setanon_core.sets import Ints, Sets
+from setanon_core.spelling import Keywords, as_typed, common_spellings
+from setanon_core.users import repeats
+
+KS: Final = range(2, 21)
+"""Where the cost is swept unless other k are asked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Threads:
+    """Threads of many users: their queries as typed, and their records as sets of items."""
+
+    typed: Queries
+    """Keyword numbers in the order typed; a thread's queries in the order of their times."""
+
+    keywords: Keywords
+    records: Records
+    """One for each thread, with the number of its user."""
+
+    users: Sequence[Hashable]
+    """The names behind the users' numbers."""
+
+    names: Sequence[str]
+    """What names each thread, and nothing else: the text behind its id."""
+
+
+def group_threads(threads: Threads, params: ReleaseParams) -> Anonymized:
+    """Groups of all threads, or within the paper's clusters."""
+    return _grouped(threads, params, _clusters(threads, params))
+
+
+def sweep(threads: Threads, params: ReleaseParams, ks: Iterable[int] = KS) -> Iterator[ReleaseCost]:
+    """What a release would cost for each k; clusters are made once."""
+    number = _clusters(threads, params)
+    for k in ks:
+        asked = replace(params, k=k)
+        result = _grouped(threads, asked, number)
+        yield _cost(threads, result, _spelled(threads, result, asked)[1])
+
+
+def release_of(
+    threads: Threads, result: Anonymized, params: ReleaseParams
+) -> tuple[Release, Ledger, ReleaseCost]:
+    """Write the centers back, give the threads their ids; verify, or refuse."""
+    chosen, respellings = _spelled(threads, result, params)
+    item = threads.keywords.item
+    centers = _centers(result)
+    asked = replace(threads.typed, words=item[threads.typed.words])
+    edited = edit(asked, result.labels, centers)
+    # A center's items ascend, and so do the centers: one search finds the spelling of any word.
+    width = max(len(item), 1)
+    cell = result.labels[edited.threads[edited.rows]] * width + edited.words
+    words = chosen[np.searchsorted(centers.rows * width + centers.items, cell)]
+    if params.spelling == "as_typed":
+        words = as_typed(threads.typed, threads.keywords, edited, words)
+    ids = _ids(threads, result, params)
+    ledger = _ledger(threads, ids)
+    written = _queries(replace(edited, words=words), threads.keywords.vocabulary, ids)
+    release = _as_sets(written) if params.format == "sets" else _as_texts(written)
+    held = threads.keywords.held[np.unique(words)]
+    refuse_exposure(judge(release, ledger, params), held.tolist(), params)
+    return release, ledger, _cost(threads, result, respellings)
+
+
+def _clusters(threads: Threads, params: ReleaseParams) -> Ints | None:
+    """The number of each thread's cluster, where the method has clusters."""
+    if params.method == "best":
+        return None
+    keywords = threads.keywords
+    _, first = np.unique(keywords.item, return_index=True)
+    hashes = word_hashes(keywords.vocabulary[word] for word in first.tolist())
+    return clusters(cluster_keys(threads.records, hashes, (params.p,))[:, 0])
+
+
+def _grouped(threads: Threads, params: ReleaseParams, number: Ints | None) -> Anonymized:
+    return anonymize_records(threads.records, params, number, threads.keywords.item_held)
+
+
+def _centers(result: Anonymized) -> Sets:
+    """Centers by the numbers of their items in the whole log, not in the result."""
+    return Sets(
+        np.asarray(result.vocabulary, np.int64)[result.centers.items], result.centers.offsets
+    )
+
+
+def _spelled(threads: Threads, result: Anonymized, params: ReleaseParams) -> tuple[Ints, int]:
+    return common_spellings(
+        threads.typed, threads.keywords, result.labels, _centers(result), params.owners
+    )
+
+
+def _cost(threads: Threads, result: Anonymized, respellings: int) -> ReleaseCost:
+    return ReleaseCost(
+        k=result.params.k,
+        threads=len(threads.records),
+        keywords=len(threads.records.items),
+        respellings=respellings,
+        certificate=result.certificate,
+        rounds=result.rounds,
+    )
+
+
+def _ids(threads: Threads, result: Anonymized, params: ReleaseParams) -> dict[int, str]:
+    """The public id of each published thread."""
+    published = np.flatnonzero(result.labels != WITHDRAWN).tolist()
+    names = (threads.names[thread] for thread in published)
+    return dict(zip(published, thread_ids(names, params.secret), strict=True))
+
+
+def _ledger(threads: Threads, ids: dict[int, str]) -> Ledger:
+    users = threads.records.users.tolist()
+    rows = sorted((name, thread) for thread, name in ids.items())
+    return Ledger(
+        tuple(name for name, _ in rows),
+        tuple(threads.users[users[thread]] for _, thread in rows),
+    )
+
+
+Written = list[tuple[str, int, list[str]]]
+"""Thread id, position, and the words of a query; in the order of ids, which tells nothing."""
+
+
+def _queries(edited: Queries, vocabulary: Sequence[str], ids: dict[int, str]) -> Written:
+    position = repeats(edited.threads).tolist()
+    return sorted(
+        (ids[thread], place, [vocabulary[word] for word in query])
+        for place, (thread, query) in zip(position, edited.lists(), strict=True)
+    )
+
+
+def _as_texts(written: Written) -> QueryRelease:
+    return QueryRelease(
+        tuple(name for name, _, _ in written),
+        tuple(place for _, place, _ in written),
+        tuple(" ".join(query) for _, _, query in written),
+    )
+
+
+def _as_sets(written: Written) -> SetRelease:
+    sets = {
+        name: tuple(sorted({word for _, _, query in own for word in query}))
+        for name, own in groupby(written, key=itemgetter(0))
+    }
+    return SetRelease(tuple(sets), tuple(sets.values()))

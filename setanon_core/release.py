@@ -1,0 +1,158 @@
+"""What is asked of a release, what it holds, and the last look at it before it leaves.
+
+A release has thread ids and keywords or queries: no user, no time, no order of the input. What
+ties it to users is the ledger, which is private.
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from secrets import token_bytes
+from typing import Final, Literal, get_args
+
+from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
+from setanon_core.keywords import Identity, Tokenizer, keywords
+from setanon_core.model import Certificate, Round, Verdict
+from setanon_core.params import Params, check_choice, integer
+from setanon_core.similarity import EditDistance, Measure
+from setanon_core.verify import verify
+
+Spelling = Literal["common", "as_typed"]
+Format = Literal["queries", "sets"]
+
+IDENTITIES: Final[tuple[str, ...]] = get_args(Identity)
+SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
+
+MOST_HASHES: Final = 4
+"""The largest p of section 5.2; beyond it hardly two threads share a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseParams(Params):
+    """The knobs of `Params`, and those of the stages before and after the grouping."""
+
+    p: int = 2
+    """Min-Hashes of a cluster's key, with `method="paper"`; from 1 to 4."""
+
+    identity: Identity = "exact"
+    """Which keywords are one item: only the same, or those with the same Min-Hashes."""
+
+    spelling: Spelling = "common"
+    """How the keywords of an item are spelled: one way in each group, or each as it was typed."""
+
+    format: Format = "queries"
+    """What is published of a thread: its edited queries, or the set of its keywords."""
+
+    measure: Measure = field(default_factory=EditDistance)
+    """Which queries of a session belong to one thread."""
+
+    tokenizer: Tokenizer = keywords
+    """What cuts a query into keywords; it must leave its own keywords, joined by blanks, alone."""
+
+    secret: bytes = field(default_factory=lambda: token_bytes(32), repr=False)
+    """Key of the thread ids; fresh and random if none is given. Up to 64 bytes."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range."""
+        Params.__post_init__(self)
+        object.__setattr__(self, "p", integer("p", self.p))
+        if not 1 <= self.p <= MOST_HASHES:
+            raise InvalidParameterError(f"p must be from 1 to {MOST_HASHES}; got {self.p}.")
+        check_choice("identity", self.identity, IDENTITIES)
+        check_choice("spelling", self.spelling, SPELLINGS)
+        check_choice("format", self.format, FORMATS)
+        secret: object = self.secret
+        if not (isinstance(secret, bytes) and 0 < len(secret) <= blake2b.MAX_KEY_SIZE):
+            raise InvalidParameterError(f"secret must be 1 to {blake2b.MAX_KEY_SIZE} bytes.")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRelease:
+    """Edited queries by thread id and position, in the order of the ids."""
+
+    thread_ids: tuple[str, ...]
+    positions: tuple[int, ...]
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetRelease:
+    """The keywords of each thread, sorted, in the order of the ids."""
+
+    thread_ids: tuple[str, ...]
+    keywords: tuple[tuple[str, ...], ...]
+
+
+Release = QueryRelease | SetRelease
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger:
+    """Private: the user of every published thread."""
+
+    thread_ids: tuple[str, ...]
+    users: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCost:
+    """What it cost, in keywords of threads, and the certificate for all of them."""
+
+    k: int
+    threads: int
+    keywords: int
+    """Items of all threads: what could have been retained."""
+
+    respellings: int
+    certificate: Certificate
+    rounds: tuple[Round, ...] = ()
+    """What it cost after each round of the grouping."""
+
+    @property
+    def retained(self) -> float:
+        """Share of the keywords that the cost has left."""
+        return 1 - self.certificate.cost.total / max(self.keywords, 1)
+
+
+def thread_ids(names: Iterable[str], secret: bytes) -> list[str]:
+    """Keyed hashes of the names of threads, 32 hexadecimal digits each."""
+    ids = [
+        blake2b(name.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).hexdigest()
+        for name in names
+    ]
+    if len(set(ids)) < len(ids):
+        raise MalformedInputError(
+            "users and records must differ when written as text; some do not, such as a number "
+            "and the same number as text. Make them all text."
+        )
+    return ids
+
+
+def judge(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
+    """Ask the verifier about the very texts of the release, cut into keywords once more."""
+    held: dict[str, Collection[str]]
+    if isinstance(release, SetRelease):
+        held = dict(zip(release.thread_ids, release.keywords, strict=True))
+    else:
+        found: dict[str, set[str]] = {name: set() for name in ledger.thread_ids}
+        for name, query in zip(release.thread_ids, release.queries, strict=True):
+            found[name].update(params.tokenizer(query))
+        held = dict(found)
+    users = dict(zip(ledger.thread_ids, ledger.users, strict=True))
+    return verify(list(held.values()), params.k, [users[name] for name in held])
+
+
+def refuse_exposure(verdict: Verdict, held: Sequence[int], params: ReleaseParams) -> None:
+    """Fail closed; `held` has the owners of every published keyword.
+
+    What is spelled as typed may be looked at, and is for whoever publishes it to judge.
+    """
+    rare = sum(owners < params.owners for owners in held)
+    if params.spelling == "common" and (rare or not verdict.ok):
+        raise NotAnonymousError(
+            f"every published thread must share its keywords with k = {params.k} users, and "
+            f"min_owners = {params.owners} must have typed each of them; {verdict.violations} "
+            f"threads and {rare} keywords do not comply. Nothing was returned. A tokenizer must "
+            "find its own keywords again when they are joined by blanks."
+        )
