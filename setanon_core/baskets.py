@@ -14,11 +14,9 @@ import numpy as np
 from setanon_core.columns import number_users, number_values
 from setanon_core.edits import Queries
 from setanon_core.errors import MalformedInputError
-from setanon_core.pipeline import Threads, group_threads, release_of
-from setanon_core.records import Records
+from setanon_core.pipeline import Threads, group_threads, release_of, threads_from
 from setanon_core.release import Ledger, Release, ReleaseCost, ReleaseParams
 from setanon_core.sets import bounds_of
-from setanon_core.spelling import keywords_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -96,10 +94,8 @@ def basket_threads(baskets: Baskets) -> Threads:
             )
         _, first = np.unique(user, return_index=True)
         users = [baskets.users[row] for row in first.tolist()]
-    known = keywords_of(_as_texts(items), np.arange(len(items)), word, owner[record])
     typed = Queries(word[order], offsets, np.arange(len(names)))
-    records = Records.from_columns(typed.words, offsets, owner)
-    return Threads(typed, known, records, users, [str(name) for name in names])
+    return threads_from(typed, _as_texts(items), owner, users, [str(name) for name in names])
 
 
 def _as_texts(items: Sequence[Hashable]) -> tuple[str, ...]:

@@ -16,12 +16,10 @@ import numpy.typing as npt
 from setanon_core.columns import moments, number_users, number_values
 from setanon_core.edits import Queries
 from setanon_core.errors import MalformedInputError
-from setanon_core.keywords import items_of, tokenized
-from setanon_core.pipeline import Threads, group_threads, release_of
-from setanon_core.records import Records
+from setanon_core.keywords import tokenized
+from setanon_core.pipeline import Threads, group_threads, release_of, threads_from
 from setanon_core.release import Ledger, Release, ReleaseCost, ReleaseParams
 from setanon_core.sets import bounds_of, spans
-from setanon_core.spelling import keywords_of
 from setanon_core.threads import separate
 from setanon_core.users import repeats
 
@@ -79,17 +77,10 @@ def threads_of(queries: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     typed = Queries(words[spans(bounds[text[order]], sizes)], bounds_of(sizes), thread[order])
     owner = np.empty(int(thread.max(initial=-1)) + 1, np.int64)
     owner[thread] = user
-    holder = typed.threads[typed.rows]
-    known = keywords_of(
-        vocabulary, items_of(vocabulary, params.identity), typed.words, owner[holder]
-    )
-    records = Records.from_columns(
-        known.item[typed.words], bounds_of(np.bincount(holder, minlength=len(owner))), owner
-    )
     _, first = np.unique(user, return_index=True)
     users = [log.users[row] for row in first.tolist()]
     names = [
         f"{users[number]}\0{nth}"
         for number, nth in zip(owner.tolist(), repeats(owner).tolist(), strict=True)
     ]
-    return Threads(typed, known, records, users, names)
+    return threads_from(typed, vocabulary, owner, users, names, identity=params.identity)

@@ -21,6 +21,7 @@ import numpy as np
 from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters
 from setanon_core.edits import Queries, edit
+from setanon_core.keywords import Identity, items_of
 from setanon_core.minhash import word_hashes
 from setanon_core.model import WITHDRAWN, Anonymized
 from setanon_core.records import Records
@@ -35,8 +36,8 @@ from setanon_core.release import (
     refuse_exposure,
     thread_ids,
 )
-from setanon_core.sets import Ints, Sets
-from setanon_core.spelling import Keywords, as_typed, common_spellings
+from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.spelling import Keywords, as_typed, common_spellings, keywords_of
 from setanon_core.users import repeats
 
 KS: Final = range(2, 21)
@@ -59,6 +60,26 @@ class Threads:
 
     names: Sequence[str]
     """What names each thread, and nothing else: the text behind its id."""
+
+
+def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywords
+    typed: Queries,
+    vocabulary: Sequence[str],
+    owner: Ints,
+    users: Sequence[Hashable],
+    names: Sequence[str],
+    *,
+    identity: Identity = "exact",
+) -> Threads:
+    """Threads whose queries are cut into keywords, all of the vocabulary in use.
+
+    `owner` has the number of each thread's user; queries stand in the order of their threads.
+    """
+    holder = typed.threads[typed.rows]
+    known = keywords_of(vocabulary, items_of(vocabulary, identity), typed.words, owner[holder])
+    sizes = np.bincount(holder, minlength=len(owner))
+    records = Records.from_columns(known.item[typed.words], bounds_of(sizes), owner)
+    return Threads(typed, known, records, users, names)
 
 
 def group_threads(threads: Threads, params: ReleaseParams) -> Anonymized:
@@ -149,6 +170,7 @@ def _ledger(threads: Threads, ids: dict[int, str]) -> Ledger:
     rows = sorted((name, thread) for thread, name in ids.items())
     return Ledger(
         tuple(name for name, _ in rows),
+        tuple(thread for _, thread in rows),
         tuple(threads.users[users[thread]] for _, thread in rows),
     )
 

@@ -89,9 +89,12 @@ Release = QueryRelease | SetRelease
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ledger:
-    """Private: the user of every published thread."""
+    """Private: the user of every published thread, and which of the user's threads it is."""
 
     thread_ids: tuple[str, ...]
+    threads: tuple[int, ...]
+    """The numbers of the threads before they had ids."""
+
     users: tuple[Hashable, ...]
 
 
