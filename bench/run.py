@@ -12,6 +12,7 @@ from pathlib import Path
 
 import files
 import growth
+import log_stages
 import quality
 from measure import table
 
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, help="baskets, one a line")
     parser.add_argument("--instances", type=int, default=600, help="small instances (600)")
     parser.add_argument("--up-to", type=int, default=100_000, help="largest log (100,000 threads)")
+    parser.add_argument("--users", type=int, default=82_000, help="of the demo log (82,000)")
     parser.add_argument("--k", type=int, nargs="*", default=[5, 10], help="k for the files (5 10)")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     args = parser.parse_args()
@@ -42,6 +44,7 @@ def _parts(args: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, objec
     yield "Against exact optima", quality.ratios(args.instances)
     yield "Growth", growth.grow(tuple(n for n in growth.SIZES if n <= args.up_to))
     yield "Odd shapes", growth.shapes()
+    yield from log_stages.compare(args.users)
     for path in args.files:
         yield f"Baskets: {path.stem}", [row for k in args.k for row in files.compare(path, k)]
 

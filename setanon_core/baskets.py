@@ -95,7 +95,7 @@ def basket_threads(baskets: Baskets) -> Threads:
         _, first = np.unique(user, return_index=True)
         users = [baskets.users[row] for row in first.tolist()]
     typed = Queries(word[order], offsets, np.arange(len(names)))
-    return threads_from(typed, _as_texts(items), owner, users, [str(name) for name in names])
+    return threads_from(typed, _as_texts(items), owner, users, names=list(map(str, names)))
 
 
 def _as_texts(items: Sequence[Hashable]) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ Two names get the same number if and only if they are equal to Python: that one 
 as two rests on it. A missing name (None, NaN) equals nothing, and is refused.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from setanon_core.errors import MalformedInputError
 from setanon_core.sets import Ints, integers
 
 Vocabulary = tuple[Hashable, ...]
+Name = TypeVar("Name", bound=Hashable)
 
 
 def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabulary, Ints]:
@@ -62,15 +64,28 @@ def number_values(values: Any, what: str = "item") -> tuple[Ints, Vocabulary]:  
             return inverse.astype(np.int64), tuple(distinct.tolist())
         values = values.tolist()
     # Not through NumPy: it would make 1 and "1" one item, and cut off a trailing NUL.
-    codes: dict[Hashable, int] = {}
     try:
-        numbers = [codes.setdefault(value, len(codes)) for value in values]
+        numbers, seen = appearances(values)
     except TypeError:
         raise MalformedInputError(
             f"every {what} must be hashable. Use strings, numbers or tuples."
         ) from None
-    vocabulary, rank = vocabulary_of(codes, what)
-    return rank[np.asarray(numbers, np.int64)], vocabulary
+    vocabulary, rank = vocabulary_of(seen, what)
+    return rank[numbers], vocabulary
+
+
+def appearances(values: Iterable[Name]) -> tuple[Ints, list[Name]]:
+    """Number the values by first appearance, and list them in that order.
+
+    >>> numbers, distinct = appearances(["b", "a", "b"])
+    >>> numbers.tolist(), distinct
+    ([0, 1, 0], ['b', 'a'])
+    """
+    codes: defaultdict[Name, int] = defaultdict()
+    codes.default_factory = codes.__len__
+    # A loop in C: this sees every query, and every word, of a log.
+    numbers = np.fromiter(map(codes.__getitem__, values), np.int64)
+    return numbers, list(codes)
 
 
 def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) -> Ints:
@@ -86,9 +101,8 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
     if isinstance(users, np.ndarray) and users.dtype.kind in "iu":
         _, first, inverse = np.unique(users, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[inverse]
-    codes: dict[Hashable, int] = {}
     try:
-        numbers = [codes.setdefault(user, len(codes)) for user in users]
+        numbers, _ = appearances(users)
     except TypeError:
         raise MalformedInputError("users must be hashable. Use strings or numbers.") from None
     missing = sum(map(_is_missing, users))
@@ -97,7 +111,7 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
             f"every record must have a user; {missing} have none. "
             "Drop these records, or give each a user of its own."
         )
-    return np.asarray(numbers, np.int64)
+    return numbers
 
 
 def moments(times: npt.ArrayLike) -> Ints:

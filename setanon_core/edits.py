@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from setanon_core.errors import NotAnonymousError
 from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Ints, Sets, bounds_of, rows_of
+from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, rows_of
 
 EDGE: Final = -1
 """The neighbour of the first and the last word of a query."""
@@ -68,7 +68,7 @@ def edit(queries: Queries, labels: Ints, centers: Sets) -> Queries:
         for cell in lacking.tolist():
             missing[cell // width].append(cell % width)
         kept = _with_added(kept, labels, missing)
-    if not np.array_equal(np.unique(_cells(kept, width)), want):
+    if not np.array_equal(distinct_numbers(_cells(kept, width)), want):
         raise NotAnonymousError(
             "the words of every published thread must be its center's; those of "
             f"{len(published)} threads are not. Nothing was returned. This is a fault of setanon."

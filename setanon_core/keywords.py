@@ -15,11 +15,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import groupby
-from typing import Final, Literal
+from itertools import chain, groupby
+from typing import Any, Final, Literal
 
 import numpy as np
 
+from setanon_core.columns import number_values
 from setanon_core.minhash import permuted, signatures, word_hashes
 from setanon_core.sets import Ints, Sets, bounds_of
 
@@ -83,26 +84,15 @@ def _unicode() -> re.Pattern[str]:
 
 def tokenized(
     queries: Iterable[str], tokenizer: Tokenizer = keywords
-) -> tuple[Ints, Ints, tuple[str, ...]]:
+) -> tuple[Ints, Ints, tuple[Any, ...]]:
     """Keywords of many queries as columns: numbers in order of the words, bounds, and vocabulary.
 
     Repeats and order stay, which edits need.
     """
-    codes: dict[str, int] = {}
-    words: list[int] = []
-    sizes: list[int] = []
-    for query in queries:
-        own = tokenizer(query)
-        words.extend(codes.setdefault(word, len(codes)) for word in own)
-        sizes.append(len(own))
-    vocabulary = sorted(codes)
-    number = np.empty(len(codes), np.int64)
-    number[[codes[word] for word in vocabulary]] = np.arange(len(codes))
-    return (
-        number[np.asarray(words, np.int64)],
-        bounds_of(np.asarray(sizes, np.int64)),
-        tuple(vocabulary),
-    )
+    found = list(map(tokenizer, queries))
+    sizes = np.fromiter(map(len, found), np.int64, len(found))
+    words, vocabulary = number_values(chain.from_iterable(found), "keyword")
+    return words, bounds_of(sizes), vocabulary
 
 
 def items_of(

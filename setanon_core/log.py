@@ -21,7 +21,6 @@ from setanon_core.pipeline import Threads, group_threads, release_of, threads_fr
 from setanon_core.release import Ledger, Release, ReleaseCost, ReleaseParams
 from setanon_core.sets import bounds_of, spans
 from setanon_core.threads import separate
-from setanon_core.users import repeats
 
 COLUMNS = ("user", "time", "query")
 
@@ -79,8 +78,4 @@ def threads_of(queries: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     owner[thread] = user
     _, first = np.unique(user, return_index=True)
     users = [log.users[row] for row in first.tolist()]
-    names = [
-        f"{users[number]}\0{nth}"
-        for number, nth in zip(owner.tolist(), repeats(owner).tolist(), strict=True)
-    ]
-    return threads_from(typed, vocabulary, owner, users, names, identity=params.identity)
+    return threads_from(typed, vocabulary, owner, users, identity=params.identity)

@@ -36,7 +36,7 @@ from setanon_core.release import (
     refuse_exposure,
     thread_ids,
 )
-from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers
 from setanon_core.spelling import Keywords, as_typed, common_spellings, keywords_of
 from setanon_core.users import repeats
 
@@ -67,18 +67,22 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     vocabulary: Sequence[str],
     owner: Ints,
     users: Sequence[Hashable],
-    names: Sequence[str],
     *,
+    names: Sequence[str] | None = None,
     identity: Identity = "exact",
 ) -> Threads:
     """Threads whose queries are cut into keywords, all of the vocabulary in use.
 
     `owner` has the number of each thread's user; queries stand in the order of their threads.
+    Without `names`, a thread is known by its user and its place among that user's threads.
     """
     holder = typed.threads[typed.rows]
     known = keywords_of(vocabulary, items_of(vocabulary, identity), typed.words, owner[holder])
     sizes = np.bincount(holder, minlength=len(owner))
     records = Records.from_columns(known.item[typed.words], bounds_of(sizes), owner)
+    if names is None:
+        places = zip(owner.tolist(), repeats(owner).tolist(), strict=True)
+        names = [f"{users[user]}\0{nth}" for user, nth in places]
     return Threads(typed, known, records, users, names)
 
 
@@ -115,7 +119,7 @@ def release_of(
     ledger = _ledger(threads, ids)
     written = _queries(replace(edited, words=words), threads.keywords.vocabulary, ids)
     release = _as_sets(written) if params.format == "sets" else _as_texts(written)
-    held = threads.keywords.held[np.unique(words)]
+    held = threads.keywords.held[distinct_numbers(words)]
     refuse_exposure(judge(release, ledger, params), held.tolist(), params)
     return release, ledger, _cost(threads, result, respellings)
 

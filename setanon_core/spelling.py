@@ -15,7 +15,7 @@ import numpy as np
 
 from setanon_core.edits import Queries
 from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Ints, Sets
+from setanon_core.sets import Ints, Sets, distinct_numbers
 from setanon_core.users import repeats
 
 
@@ -38,7 +38,7 @@ class Keywords:
 def keywords_of(vocabulary: Sequence[str], item: Ints, typed: Ints, users: Ints) -> Keywords:
     """Count the users of each keyword; `typed` and `users` have a row for each word of the log."""
     width = max(len(item), 1)
-    once = np.unique(users * width + typed)
+    once = distinct_numbers(users * width + typed)
     return Keywords(vocabulary, item, np.bincount(once % width, minlength=len(item)))
 
 
@@ -51,7 +51,9 @@ def common_spellings(
     typed; if there is none in the group, the one that most users of the log typed.
     """
     width = max(len(keywords.item), 1)
-    thread, word = np.divmod(np.unique(typed.threads[typed.rows] * width + typed.words), width)
+    thread, word = np.divmod(
+        distinct_numbers(typed.threads[typed.rows] * width + typed.words), width
+    )
     label = labels[thread]
     wanted = centers.rows * width + centers.items
     cell = label * width + keywords.item[word]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from setanon_core.params import Params
 from setanon_core.records import Records
-from setanon_core.sets import Ints
+from setanon_core.sets import Ints, distinct_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ def strip(records: Records, params: Params, held: Ints | None = None) -> Strippe
 def owners(records: Records) -> Ints:
     """How many users hold each item."""
     width = max(records.width, 1)
-    held = np.unique(records.users[records.rows] * width + records.items)
+    held = distinct_numbers(records.users[records.rows] * width + records.items)
     return np.bincount(held % width, minlength=width)
 
 

@@ -15,13 +15,13 @@ Deviation:  a query is compared with the last W = 200 distinct texts of its sess
             thread: as a set of keywords they are one.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns import appearances
 from setanon_core.errors import MalformedInputError
 from setanon_core.sets import Ints, bounds_of, integers, spans
 from setanon_core.similarity import EditDistance, Measure, Similar, check_least
@@ -86,10 +86,7 @@ def _number_texts(
             f"every query must be text; got values of type {names}. "
             "Pass numbers of texts together with the texts."
         )
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    # A loop in C: this sees every row of the log.
-    column = np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+    column, distinct = appearances(values)
     if texts is not None:
         codes = integers("queries", queries)
         if len(codes) and not 0 <= codes.min() <= codes.max() < len(texts):
@@ -98,7 +95,7 @@ def _number_texts(
                 f"{codes.max()} and the smallest {codes.min()}."
             )
         column = column[codes]
-    return column, list(numbers)
+    return column, distinct
 
 
 def _first_round(

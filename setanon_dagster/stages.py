@@ -1,0 +1,202 @@
+"""The stages as functions of Arrow tables: what the assets call, and nothing of Dagster.
+
+Each takes the table of the stage before it and returns its own; the algorithms are the core's.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from setanon_core.baskets import Baskets, basket_threads
+from setanon_core.clusters import cluster_keys
+from setanon_core.edits import Queries
+from setanon_core.keywords import tokenized
+from setanon_core.minhash import word_hashes
+from setanon_core.model import Cost
+from setanon_core.pipeline import Threads, group_threads, release_of, sweep, threads_from
+from setanon_core.release import QueryRelease, ReleaseCost, ReleaseParams
+from setanon_core.sets import Ints, bounds_of, spans
+from setanon_core.threads import separate
+from setanon_core.users import repeats
+
+ROUNDS: Final = (4, 3, 2, 1)
+"""Min-Hashes in the cluster keys of a thread; a key by its widest item comes after them."""
+
+TOTAL: Final = "total"
+"""The last row of a cost report, after those of the rounds."""
+
+
+def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
+    """Section 5.1: (user, time, query) in the order of lines, to threads."""
+    user, names = numbered(raw["user"])
+    text, texts = numbered(raw["query"])
+    times = pc.cast(raw["time"], pa.int64()).to_numpy()
+    thread = separate(user, times, text, params.measure, texts=texts.to_pylist())
+    order = np.lexsort((times, thread))
+    return pa.table(
+        {
+            "thread": thread[order],
+            "user": names.take(pa.array(user[order])),
+            "time": raw["time"].take(pa.array(order)),
+            "position": repeats(thread[order]),
+            "query": texts.take(pa.array(text[order])),
+        }
+    )
+
+
+def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
+    """Sections 5.2 and 5.3: threads to keywords, items and cluster keys."""
+    thread = threads["thread"].to_numpy()
+    user, names = numbered(threads["user"])
+    text, texts = numbered(threads["query"])
+    words, bounds, vocabulary = tokenized(texts.to_pylist(), params.tokenizer)
+    sizes = np.diff(bounds)[text]
+    typed = Queries(words[spans(bounds[text], sizes)], bounds_of(sizes), thread)
+    owner = np.zeros(int(thread.max(initial=-1)) + 1, np.int64)
+    owner[thread] = user
+    users = names.to_pylist()
+    return keyed(threads_from(typed, vocabulary, owner, users, identity=params.identity))
+
+
+def basket_clusters_table(raw: pa.Table) -> pa.Table:
+    """Baskets, (record, item, user), to the same table: each is a thread of one query."""
+    record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
+    return keyed(basket_threads(Baskets(record, item, user)))
+
+
+def keyed(threads: Threads) -> pa.Table:
+    """Threads as a table, with their items by name and their cluster keys."""
+    spelled = pa.array(threads.keywords.vocabulary, pa.string())
+    _, first = np.unique(threads.keywords.item, return_index=True)
+    named = spelled.take(pa.array(first))
+    records, typed = threads.records, threads.typed
+    n = len(records)
+    keys = cluster_keys(records, word_hashes(named.to_pylist()), ROUNDS)
+    users = pa.array(threads.users, pa.string())
+    return pa.table(
+        {
+            "thread": np.arange(n),
+            "user": users.take(pa.array(records.users)),
+            "name": pa.array(threads.names, pa.string()),
+            "words": _lists(typed.threads[typed.rows], n, spelled.take(pa.array(typed.words))),
+            "lengths": _lists(typed.threads, n, pa.array(np.diff(typed.offsets), pa.int32())),
+            "items": _lists(records.rows, n, named.take(pa.array(records.items))),
+            "keys": _lists(np.repeat(np.arange(n), keys.shape[1]), n, pa.array(keys.ravel())),
+        }
+    )
+
+
+def threads_of(clusters: pa.Table, params: ReleaseParams) -> Threads:
+    """The core's threads, from the table that keeps them."""
+    user, users = numbered(clusters["user"])
+    words, vocabulary = numbered(pc.list_flatten(clusters["words"]))
+    lengths = pc.list_flatten(clusters["lengths"]).to_numpy().astype(np.int64)
+    queries = pc.list_value_length(clusters["lengths"]).to_numpy()
+    typed = Queries(words, bounds_of(lengths), np.repeat(np.arange(len(clusters)), queries))
+    return threads_from(
+        typed,
+        vocabulary.to_pylist(),
+        user,
+        users.to_pylist(),
+        names=clusters["name"].to_pylist(),
+        identity=params.identity,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymization:
+    """What one step makes: threads to publish, the private ledger, what it cost, and remarks."""
+
+    threads: pa.Table
+    ledger: pa.Table
+    cost: pa.Table
+    remarks: tuple[str, ...]
+
+
+def anonymize_clusters(clusters: pa.Table, params: ReleaseParams) -> Anonymization:
+    """Sections 4 and 5.4: group the threads and write the centers back."""
+    threads = threads_of(clusters, params)
+    result = group_threads(threads, params)
+    release, ledger, cost = release_of(threads, result, params)
+    group = dict(zip(ledger.thread_ids, result.labels[list(ledger.threads)].tolist(), strict=True))
+    columns = {
+        "thread_id": pa.array(release.thread_ids, pa.string()),
+        "group": pa.array([group[name] for name in release.thread_ids], pa.int64()),
+    }
+    if isinstance(release, QueryRelease):
+        columns["position"] = pa.array(release.positions, pa.int64())
+        columns["query"] = pa.array(release.queries, pa.string())
+    else:
+        columns["keywords"] = pa.array(release.keywords, pa.list_(pa.string()))
+    return Anonymization(
+        threads=pa.table(columns),
+        ledger=pa.table(
+            {
+                "thread_id": pa.array(ledger.thread_ids, pa.string()),
+                "thread": pa.array(ledger.threads, pa.int64()),
+                "user": pa.array(ledger.users, pa.string()),
+            }
+        ),
+        cost=cost_table([cost], params),
+        remarks=(*result.warnings, *result.notes),
+    )
+
+
+def sweep_table(clusters: pa.Table, params: ReleaseParams, ks: Iterable[int]) -> pa.Table:
+    """What a release would cost for each k."""
+    return cost_table(sweep(threads_of(clusters, params), params, ks), params)
+
+
+def cost_table(costs: Iterable[ReleaseCost], params: ReleaseParams) -> pa.Table:
+    """One row for each round, then one for the whole, of each k."""
+    rows = [
+        {"k": cost.k, "method": params.method, **row} for cost in costs for row in _cost_rows(cost)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def _cost_rows(cost: ReleaseCost) -> Iterator[dict[str, str | int | float]]:
+    certificate = cost.certificate
+    for name, flips in [
+        *((round_.name, round_.cost) for round_ in cost.rounds),
+        (TOTAL, certificate.cost),
+    ]:
+        yield {
+            "round": name,
+            "threads": cost.threads,
+            "keywords": cost.keywords,
+            **_flips(flips),
+            "respellings": cost.respellings,
+            "lower_bound": certificate.lower_bound,
+            "factor": flips.total / certificate.lower_bound if certificate.lower_bound else 1.0,
+            "retained": 1 - flips.total / max(cost.keywords, 1),
+        }
+
+
+def _flips(cost: Cost) -> dict[str, int]:
+    return {
+        "additions": cost.additions,
+        "deletions": cost.deletions,
+        "withdrawals": cost.withdrawals,
+    }
+
+
+def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
+    """Number the values of a text column in their order, and list them; one object for each."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = whole.dictionary_encode()
+    # Bytes of UTF-8 sort as Python sorts text, so numbers are those of a sorted vocabulary.
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[encoded.indices.to_numpy()], encoded.dictionary.take(pa.array(order))
+
+
+def _lists(holder: Ints, n: int, values: pa.Array) -> pa.Array:
+    """A list for each of n threads; `holder` has the thread of each value, in order."""
+    offsets = bounds_of(np.bincount(holder, minlength=n))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
