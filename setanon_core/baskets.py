@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from setanon_core.columns import number_users, number_values
+from setanon_core.columns import distinct_users, number_users, number_values
 from setanon_core.edits import Queries
 from setanon_core.errors import MalformedInputError
 from setanon_core.pipeline import Threads, group_threads, release_of, threads_from
@@ -58,7 +58,10 @@ class Baskets:
 def anonymize_baskets(
     baskets: Baskets, params: ReleaseParams
 ) -> tuple[Release, Ledger, ReleaseCost]:
-    """Group baskets and publish their sets, whatever `format` says; verify, or refuse.
+    """Group baskets and publish their sets; verify, or refuse.
+
+    Items are what they are: `format`, `identity`, `spelling`, `measure` and `tokenizer`, which
+    are about queries, change nothing.
 
     >>> baskets = Baskets.from_lines(["tea milk", "milk tea", "tea milk rum"])
     >>> release, _, cost = anonymize_baskets(baskets, ReleaseParams(k=3))
@@ -92,8 +95,7 @@ def basket_threads(baskets: Baskets) -> Threads:
                 f"every record must have one user; {torn} have several. "
                 "Give the baskets of different users different records."
             )
-        _, first = np.unique(user, return_index=True)
-        users = [baskets.users[row] for row in first.tolist()]
+        users = distinct_users(baskets.users)
     typed = Queries(word[order], offsets, np.arange(len(names)))
     return threads_from(typed, _as_texts(items), owner, users, names=list(map(str, names)))
 

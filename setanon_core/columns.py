@@ -6,7 +6,7 @@ as two rests on it. A missing name (None, NaN) equals nothing, and is refused.
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabu
     """Order distinct names, whatever order they came in; say where each one went."""
     given = list(names)
     if any(map(_is_missing, given)):
-        raise MalformedInputError(f"no {what} may be missing (None or NaN). Drop such {what}s.")
+        raise MalformedInputError(f"no {what} may be missing (None or NaN). Leave them out.")
     places = list(range(len(given)))
     try:
         places.sort(key=given.__getitem__)  # type: ignore[arg-type]  # mixed types fall through
@@ -92,6 +92,11 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
     """Number users from 0 by first appearance; without users every record is its own."""
     if users is None:
         return np.arange(n)
+    if not hasattr(users, "__len__") or not hasattr(users, "__getitem__"):
+        raise MalformedInputError(
+            "users must be a sequence with one user for each record; got a value of type "
+            f"{type(users).__name__}. Make it a list."
+        )
     if len(users) != n:
         raise MalformedInputError(
             f"users must name one user for each record; got {len(users)} users for {n} records."
@@ -114,18 +119,28 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
     return numbers
 
 
+def distinct_users(users: Any) -> list[Hashable]:  # noqa: ANN401 - any column
+    """The users in the order of their numbers; read by place, since brackets may mean labels."""
+    plain = next((how for how in ("to_pylist", "tolist") if hasattr(users, how)), None)
+    return list(dict.fromkeys(users if plain is None else getattr(users, plain)()))
+
+
 def moments(times: npt.ArrayLike) -> Ints:
     """Times as numbers that only their order matters of: integers, or dates with times.
 
+    >>> from datetime import UTC
     >>> moments([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
     [1141214400000000, 0]
     """
-    column = np.asarray(times)
+    try:
+        column = np.asarray(times)
+    except ValueError:  # lists of several lengths
+        raise MalformedInputError("times must be one column of integers or dates.") from None
     if column.dtype.kind == "O" and all(isinstance(time, datetime) for time in column):
-        naive = [
-            time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time for time in column
-        ]
-        column = np.asarray(naive, "datetime64[us]")
+        # Not through astimezone: the first and the last day of all would overflow.
+        local = np.asarray([time.replace(tzinfo=None) for time in column], "datetime64[us]")
+        offset = [time.utcoffset() or timedelta() for time in column]
+        column = local - np.asarray(offset, "timedelta64[us]")
     if column.dtype.kind == "M":
         missing = int(np.isnat(column).sum())
         if missing:

@@ -24,6 +24,9 @@ from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, rows_of
 EDGE: Final = -1
 """The neighbour of the first and the last word of a query."""
 
+FEW: Final = 4
+"""Words up to which a list is searched for each of them."""
+
 Contexts = dict[int, Counter[tuple[int, int]]]
 """For an item, how often it stands between which two neighbours."""
 
@@ -140,6 +143,22 @@ def _insert(thread: list[list[int]], item: int, seen: Counter[tuple[int, int]]) 
         # Both neighbours, then either, then the edge of a query; then the first place there is.
         return seen[left, right], real, edges, -q, -at
 
-    places = ((q, at) for q, query in enumerate(thread) for at in range(len(query) + 1))
+    # Any other place scores nothing, and the first place of all is an edge.
+    places = {(q, at) for q, query in enumerate(thread) for at in (0, len(query))}
+    for q, query in enumerate(thread):
+        places.update((q, at + 1) for at in _found(query, lefts))
+        places.update((q, at) for at in _found(query, rights))
     q, at = max(places, key=score)
     thread[q].insert(at, item)
+
+
+def _found(query: list[int], words: Counter[int]) -> Iterator[int]:
+    """Where any of the words stands; few words are looked for one by one, which is quick."""
+    if len(words) > FEW:
+        yield from (at for at, word in enumerate(query) if word in words)
+        return
+    for word in words:
+        at = -1
+        for _ in range(query.count(word)):
+            at = query.index(word, at + 1)
+            yield at

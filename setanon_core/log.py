@@ -6,14 +6,14 @@ Complexity: that of the stages; everything is held in memory.
 Deviation:  none of its own.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns import moments, number_users, number_values
+from setanon_core.columns import distinct_users, moments, number_users, number_values
 from setanon_core.edits import Queries
 from setanon_core.errors import MalformedInputError
 from setanon_core.keywords import tokenized
@@ -36,14 +36,29 @@ class Log:
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[Any]]) -> "Log":
         """Take rows of (user, time, query)."""
+        if not isinstance(rows, Iterable):
+            raise MalformedInputError(
+                f"a log must be rows of ({', '.join(COLUMNS)}); got a value of type "
+                f"{type(rows).__name__}."
+            )
         listed = list(rows)
-        odd = sum(isinstance(row, str) or len(row) != len(COLUMNS) for row in listed)
+        odd = sum(not _is_row(row) for row in listed)
         if odd:
             raise MalformedInputError(
                 f"every row of a log must be ({', '.join(COLUMNS)}); {odd} of {len(listed)} are "
                 "not. Pass columns as Log(users, times, queries)."
             )
         return cls(*([row[column] for row in listed] for column in range(len(COLUMNS))))
+
+
+def _is_row(row: object) -> bool:
+    """Whether it has three places: a mapping has keys, and text has letters."""
+    return (
+        hasattr(row, "__getitem__")
+        and hasattr(row, "__len__")
+        and not isinstance(row, str | bytes | Mapping)
+        and len(row) == len(COLUMNS)
+    )
 
 
 def anonymize_log(
@@ -76,6 +91,6 @@ def threads_of(queries: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     typed = Queries(words[spans(bounds[text[order]], sizes)], bounds_of(sizes), thread[order])
     owner = np.empty(int(thread.max(initial=-1)) + 1, np.int64)
     owner[thread] = user
-    _, first = np.unique(user, return_index=True)
-    users = [log.users[row] for row in first.tolist()]
-    return threads_from(typed, vocabulary, owner, users, identity=params.identity)
+    return threads_from(
+        typed, vocabulary, owner, distinct_users(log.users), identity=params.identity
+    )

@@ -83,7 +83,9 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     if names is None:
         places = zip(owner.tolist(), repeats(owner).tolist(), strict=True)
         names = [f"{users[user]}\0{nth}" for user, nth in places]
-    return Threads(typed, known, records, users, names)
+    # Records number the users anew, by their first record.
+    holders = [users[user] for user in dict.fromkeys(owner.tolist())]
+    return Threads(typed, known, records, holders, names)
 
 
 def group_threads(threads: Threads, params: ReleaseParams) -> Anonymized:

@@ -140,7 +140,8 @@ def judge(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
     else:
         found: dict[str, set[str]] = {name: set() for name in ledger.thread_ids}
         for name, query in zip(release.thread_ids, release.queries, strict=True):
-            found[name].update(params.tokenizer(query))
+            # Texts in which nothing is found are not thereby alike.
+            found[name].update(params.tokenizer(query) or [query])
         held = dict(found)
     users = dict(zip(ledger.thread_ids, ledger.users, strict=True))
     return verify(list(held.values()), params.k, [users[name] for name in held])

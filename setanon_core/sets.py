@@ -112,6 +112,8 @@ def integers(name: str, values: npt.ArrayLike) -> Ints:
             f"{name} must be one column of integers; got {column.ndim} dimensions of "
             f"type {column.dtype}."
         )
+    if len(column) and column.dtype == np.uint64 and column.max() > np.iinfo(np.int64).max:
+        raise MalformedInputError(f"{name} must be below 2^63.")
     return column.astype(np.int64, copy=False)
 
 
@@ -151,7 +153,7 @@ def rows_of(offsets: Ints, occurrences: int) -> Ints:
 
 
 def distinct_numbers(numbers: Ints) -> Ints:
-    """Each number once, in order: what `np.unique` is for, which hashes and is slower here."""
+    """Each number, from 0 on, once and in order: `np.unique` hashes, and is slower here."""
     line = np.sort(numbers)
     return line[np.diff(line, prepend=-1) > 0]
 

@@ -95,7 +95,9 @@ RECIPES: Final[Mapping[Method, Recipe]] = {
 def group(records: Records, params: Params) -> Grouping:
     """Form groups by the method and grouper that the parameters name."""
     if records.n_users < params.k:
-        return Grouping(np.full(len(records), WITHDRAWN), proven_optimal=True)
+        labels = np.full(len(records), WITHDRAWN)
+        nothing = Round("too few users", _cost(records, labels, params))
+        return Grouping(labels, proven_optimal=True, rounds=(nothing,))
     recipe = RECIPES[params.method]
     starts = recipe.starts
     if params.grouper is not None:

@@ -135,14 +135,14 @@ def test_a_tokenizer_that_does_not_find_its_own_keywords_again_is_refused():
 def test_users_that_are_written_alike_would_share_thread_ids_and_are_refused():
     rows = [(user, 0, "the same") for user in (1, "1", 2)]
 
-    with pytest.raises(MalformedInputError, match="users must differ when written as text"):
+    with pytest.raises(MalformedInputError, match="users and records must differ when written"):
         anonymized(rows)
 
 
 def test_bad_input_is_refused_without_showing_it():
     with pytest.raises(InvalidParameterError, match="p must be from 1 to 4"):
         ReleaseParams(2, p=5)
-    with pytest.raises(InvalidParameterError, match="secret must have"):
+    with pytest.raises(InvalidParameterError, match="secret must be 1 to 64 bytes"):
         ReleaseParams(2, secret=b"")
     with pytest.raises(MalformedInputError, match="one user for each record"):
         anonymize_log(Log(["canary"], [1, 2], ["x", "y"]), ReleaseParams(2))

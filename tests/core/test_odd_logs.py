@@ -1,0 +1,248 @@
+"""Logs that nobody expects: each gives a release or a sentence, and never a stranger's error."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setanon_core import MalformedInputError
+from setanon_core.keywords import keywords
+from setanon_core.log import Log, anonymize_log
+from setanon_core.release import FORMATS, QueryRelease, ReleaseParams, SetRelease, thread_ids
+
+SECRET = b"for tests only"
+NOON = datetime(2006, 3, 1, 12, tzinfo=UTC)
+EAST = timezone(timedelta(hours=9))
+
+
+def anonymized(rows, **knobs):
+    return anonymize_log(rows, ReleaseParams(**{"k": 2, "secret": SECRET, **knobs}))
+
+
+def texts_by_position(rows):
+    """What the one thread of the first user says, in the order of its positions."""
+    release, ledger, _ = anonymized(rows)
+    own = ledger.thread_ids[ledger.users.index(rows[0][0])]
+    lines = zip(release.thread_ids, release.queries, strict=True)
+    return [query for name, query in lines if name == own]
+
+
+@pytest.mark.parametrize("identity", ["exact", "minhash"])
+@pytest.mark.parametrize("method", ["best", "paper"])
+@pytest.mark.parametrize("log", [[], (), iter([]), Log([], [], []), Log(np.array([]), (), [])])
+def test_an_empty_log_gives_an_empty_release(log, method, identity):
+    knobs = {"method": method, "identity": identity}
+
+    release, ledger, cost = anonymized(log, **knobs)
+
+    assert release == QueryRelease((), (), ())
+    assert anonymized([], format="sets", **knobs)[0] == SetRelease((), ())
+    assert ledger.users == ()
+    assert (cost.threads, cost.keywords, cost.retained) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("method", ["best", "paper"])
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize(
+    ("rows", "published"),
+    [
+        ([("u", 1, "alone")], 0),
+        ([("u", n, f"word{n} alone") for n in range(50)], 0),
+        ([(n, 0, "all the same") for n in range(40)], 40),
+        ([(n, 0, "") for n in range(3)], 0),
+        ([(n, 0, " \t\n ... ") for n in range(3)], 0),
+        ([(n, 0, query) for n in range(3) for query in ("", "tea")], 3),
+        ([(n, 0, "\u05e9\u05dc\u05d5\u05dd \u0639\u0627\u0644\u0645") for n in range(3)], 3),
+        ([(n, 0, "\u202etea\u202c \U0001f355\u200d\U0001f355 a\0b") for n in range(3)], 3),
+        ([(n, 0, "\ud800 tea\udfff \u5317\u4eac") for n in range(3)], 3),
+        ([(n, 0, "\ud800") for n in range(3)], 0),
+    ],
+)
+def test_odd_logs_are_published_or_withdrawn(rows, published, format_, method):
+    release, ledger, _ = anonymized(rows, method=method, format=format_)
+
+    assert len(ledger.thread_ids) == len(set(release.thread_ids)) == published
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text(max_size=12), max_size=4), st.sampled_from(["exact", "minhash"]))
+def test_any_text_of_three_users_is_published_with_all_its_keywords(queries, identity):
+    rows = [(user, time, query) for user in "abc" for time, query in enumerate(queries)]
+
+    release, _, cost = anonymized(rows, k=3, identity=identity)
+
+    assert cost.certificate.cost.total == 0
+    published = {word for query in release.queries for word in query.split(" ")}
+    typed = {word for query in queries for word in keywords(query)}
+    assert published <= typed
+    assert published == typed or identity == "minhash"
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("missing", [0, 20])
+def test_queries_of_10000_words_take_seconds(format_, missing):
+    """Of each query every 20th word is missing, and always another."""
+    rows = [
+        (user, 0, " ".join(f"w{n}" for n in range(10_000) if not missing or (n + user) % missing))
+        for user in range(4)
+    ]
+    start = perf_counter()
+
+    release, _, cost = anonymized(rows, k=3, format=format_)
+
+    assert len(release.thread_ids) == 4
+    assert cost.certificate.cost.additions == (2_000 if missing else 0)
+    assert perf_counter() - start < 15
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [3, 1, 2],
+        [-1, -3, -2],
+        np.array([3, 1, 2], np.uint8),
+        [NOON, NOON - timedelta(days=2), NOON - timedelta(days=1)],
+        [NOON, NOON.astimezone(EAST) - timedelta(seconds=2), NOON - timedelta(seconds=1)],
+        [datetime(2006, 3, day) for day in (3, 1, 2)],  # noqa: DTZ001 - a log without zones
+        [NOON, NOON.replace(hour=9, tzinfo=None), NOON.replace(hour=20, tzinfo=EAST)],
+        np.array(["2006-03-03", "2006-03-01", "2006-03-02"], "datetime64[D]"),
+        np.array(["2006-03-01T03", "1906-03-01T01", "2006-03-01T02"], "datetime64[ns]"),
+        [
+            datetime.max.replace(tzinfo=timezone(-timedelta(hours=1))),
+            datetime.min.replace(tzinfo=EAST),
+            NOON,
+        ],
+    ],
+)
+def test_queries_stand_in_the_order_of_their_times(times):
+    queries = ["pine straw c", "pine straw a", "pine straw b"]
+    rows = [(user, times[n], queries[n]) for user in ("u", "v") for n in range(3)]
+
+    assert texts_by_position(rows) == sorted(queries)
+    log = Log(["u", "u", "u", "v", "v", "v"], np.concatenate([times, times]), queries * 2)
+    assert anonymized(log)[0] == anonymized(rows)[0]
+
+
+def test_equal_times_leave_the_order_of_rows():
+    queries = ["pine straw c", "pine straw a", "pine straw b"]
+
+    assert texts_by_position([(user, 7, query) for user in "uv" for query in queries]) == queries
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (np.array(["2006-03-01", "NaT"], "datetime64[s]"), "every query must have a time; 1 have"),
+        ([np.datetime64("NaT"), np.datetime64("NaT")], "every query must have a time; 2 have"),
+        ([NOON, None], "times must be"),
+        ([1, None], "times must be"),
+        ([1.5, 2.0], "times must be"),
+        ([float("nan"), 1], "times must be"),
+        (["canary", "2"], "times must be"),
+        ([True, False], "times must be"),
+        ([date(2006, 3, 1)] * 2, "times must be"),
+        ([NOON, 5], "times must be"),
+        ([2**70, 1], "times must be"),
+        (np.array([2**63, 1], np.uint64), "times must be"),
+        ([[1], [2]], "times must be"),
+        ([[1], 2], "times must be"),
+        ([timedelta(1)] * 2, "times must be"),
+        ([1], "got 2, 1 and 2 values"),
+        ([1, 2, 3], "got 2, 3 and 2 values"),
+    ],
+)
+def test_times_that_are_none_are_refused(times, message):
+    with pytest.raises(MalformedInputError, match=message) as error:
+        anonymized(Log(["canary", "v"], times, ["canary", "tea"]))
+    assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("u", 1),
+        ("u", 1, "canary", 4),
+        "abc",
+        b"abc",
+        (),
+        3,
+        None,
+        {1, 2, "canary"},
+        {0: 1, 1: 2, 4: "x"},
+    ],
+)
+def test_what_is_no_row_is_counted_and_not_shown(row):
+    with pytest.raises(MalformedInputError, match="1 of 3 are not") as error:
+        anonymized([("u", 1, "tea"), row, ("v", 1, "tea")])
+    assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize("row", [["u", 1, "tea"], np.array(["u", 1, "tea"], object)])
+def test_rows_may_be_any_sequence(row):
+    assert anonymized([row, ("v", 1, "tea")])[0].queries == ("tea", "tea")
+
+
+@pytest.mark.parametrize("query", [5, b"canary", ("canary",), ["canary"], None, float("nan")])
+def test_a_query_that_is_no_text_is_refused_and_not_shown(query):
+    with pytest.raises(MalformedInputError, match="query") as error:
+        anonymized([("u", 1, query), ("v", 1, "tea")])
+    assert "canary" not in str(error.value)
+    assert "querys" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "users",
+    [["canary"], ["canary"] * 3, ["canary", None], ["canary", float("nan")], ["canary", []]],
+)
+def test_users_that_are_missing_or_unhashable_are_refused_and_not_shown(users):
+    with pytest.raises(MalformedInputError, match="user") as error:
+        anonymized(Log(users, [1, 2], ["tea", "tea"]))
+    assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize("log", [3, None, Log({"u", "v"}, [1, 2], ["tea", "tea"])])
+def test_what_is_no_log_is_refused(log):
+    with pytest.raises(MalformedInputError):
+        anonymized(log)
+
+
+def test_users_of_mixed_types_are_users():
+    users = [1, "x", (2, 3), b"z", 2.5, frozenset({1}), "", "\0", "a\0" + "0", "a", "\ud800"]
+
+    _, ledger, _ = anonymized([(user, 0, query) for user in users for query in ("tea", "zqx")])
+
+    found = dict(zip(ledger.thread_ids, ledger.users, strict=True))
+    for user in users:
+        ids = thread_ids([f"{user}\0{nth}" for nth in range(2)], SECRET)
+        assert [found.pop(name) for name in ids] == [user, user]
+    assert not found
+
+
+def test_users_that_are_equal_to_python_are_one():
+    assert anonymized([(user, 0, "tea") for user in (1, 1.0, True)])[0].queries == ()
+
+
+@pytest.mark.parametrize("users", [[7, 7, 3], ["b", "b", "a"]])
+def test_columns_of_numpy_are_columns(users):
+    times, queries = [1, 2, 3], ["tea", "tea rum", "tea rum"]
+
+    release, ledger, cost = anonymized(Log(np.array(users), np.array(times), np.array(queries)))
+
+    assert (release, cost) == anonymized(Log(users, times, queries))[::2]
+    assert sorted(set(ledger.users)) == sorted(set(users))
+
+
+class Labelled(list):
+    """A column whose brackets look up labels, not places, as data frames have them."""
+
+    def __getitem__(self, label):
+        return list(reversed(self))[label]
+
+
+def test_users_are_read_by_place_whatever_their_brackets_mean():
+    users, rest = ["ann", "bob", "cem"], ([1, 2, 3], ["tea rum", "tea rum", "zqx"])
+
+    assert set(anonymized(Log(Labelled(users), *rest))[1].users) == {"ann", "bob"}
