@@ -1,0 +1,263 @@
+"""The pipeline as Dagster assets: one for each stage, made for each release by a factory."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import dagster as dg
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from setanon_core.sets import Ints
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.parquet import write_parquet
+from setanon_dagster.publish import publish
+from setanon_dagster.refusal import refusing
+from setanon_dagster.sources import Read, Source, read_source
+from setanon_dagster.sources.intake import Window
+from setanon_dagster.specs import SetAnonTranslator, specs_of
+from setanon_dagster.stages import (
+    ROUNDS,
+    anonymize_clusters,
+    basket_clusters_table,
+    clusters_table,
+    threads_table,
+)
+
+RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
+"""For reading: a source may be out of reach for a moment. A refused release is never retried."""
+
+Specs = Mapping[str, dg.AssetSpec]
+
+
+def build_setanon_assets(
+    config: ReleaseConfig, translator: SetAnonTranslator | None = None
+) -> list[dg.AssetsDefinition]:
+    """All assets of one release, from its source to the published files."""
+    specs = specs_of(config, translator)
+    made = [_read(config, specs), _clusters(config, specs), _anonymized(config, specs)]
+    if "threads" in specs:
+        made.insert(1, _threads(config, specs))
+    return [*made, _release(config, specs)]
+
+
+def storage_key(config: ReleaseConfig) -> str:
+    """The resource that keeps this release's assets."""
+    return f"{config.name}_storage"
+
+
+def first_stage(specs: Specs) -> str:
+    """What the source becomes: a log, or baskets."""
+    return "raw_log" if "raw_log" in specs else "raw_baskets"
+
+
+def _outs(config: ReleaseConfig, specs: Specs, *names: str) -> dict[str, dg.AssetOut]:
+    key = storage_key(config)
+    return {name: dg.AssetOut.from_spec(specs[name], io_manager_key=key) for name in names}
+
+
+def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    first = first_stage(specs)
+    upstream = None if config.upstream is None else dg.AssetKey.from_user_string(config.upstream)
+
+    @dg.multi_asset(
+        name=f"{config.name}__{first}",
+        ins={} if upstream is None else {"upstream": dg.AssetIn(upstream)},
+        outs=_outs(config, specs, first, "rejected_rows"),
+        partitions_def=specs[first].partitions_def,
+        retry_policy=RETRIES,
+    )
+    def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
+        with refusing(retry=True):
+            found = _found(config.source, _window(context), **upstream)
+        said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
+        yield dg.Output(found.accepted, first, metadata=said)
+        yield dg.Output(found.rejected, "rejected_rows", metadata=dict(found.reasons))
+
+    return read
+
+
+def _found(source: Source, window: Window | None, upstream: object = None) -> Read:
+    """Read the source, or the table of an upstream asset as if it were a file."""
+    if upstream is None:
+        return read_source(source, window)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "upstream.parquet"
+        write_parquet(upstream, path)
+        return read_source(replace(source, uri=str(path), table=None), window)
+
+
+def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    @dg.multi_asset(
+        name=f"{config.name}__threads",
+        ins={"raw_log": dg.AssetIn(specs["raw_log"].key)},
+        outs=_outs(config, specs, "threads"),
+        partitions_def=specs["threads"].partitions_def,
+    )
+    def threads(raw_log: pa.Table) -> dg.Output[pa.Table]:
+        with refusing():
+            table = threads_table(raw_log, config.params())
+        users = pc.count_distinct(table["user"]).as_py()
+        found = _distinct(table["thread"])
+        return dg.Output(
+            table,
+            metadata={
+                "users": users,
+                "threads": found,
+                "queries per thread": len(table) / max(found, 1),
+            },
+        )
+
+    return threads
+
+
+def _clusters(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    before = "threads" if "threads" in specs else "raw_baskets"
+
+    @dg.multi_asset(
+        name=f"{config.name}__clusters",
+        ins={"before": dg.AssetIn(specs[before].key)},
+        outs=_outs(config, specs, "clusters"),
+        partitions_def=specs["clusters"].partitions_def,
+    )
+    def clusters(before: pa.Table) -> dg.Output[pa.Table]:
+        params = config.params()
+        with refusing():
+            if "threads" in specs:
+                table = clusters_table(before, params)
+            else:
+                table = basket_clusters_table(before)
+        sizes = _cluster_sizes(table, params.p)
+        items = pc.sum(pc.list_value_length(table["items"])).as_py() or 0
+        return dg.Output(
+            table,
+            metadata={
+                "threads": len(table),
+                "keywords per thread": items / max(len(table), 1),
+                f"clusters, p = {params.p}": len(sizes),
+                f"largest cluster, p = {params.p}": int(sizes.max(initial=0)),
+            },
+        )
+
+    return clusters
+
+
+def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    made = ("anonymized_threads", "ledger", "cost_report")
+
+    @dg.multi_asset(
+        name=f"{config.name}__anonymized_threads",
+        ins={"clusters": dg.AssetIn(specs["clusters"].key)},
+        outs=_outs(config, specs, *made),
+        partitions_def=specs["anonymized_threads"].partitions_def,
+        internal_asset_deps={
+            "anonymized_threads": {specs["clusters"].key},
+            "ledger": {specs["clusters"].key},
+            "cost_report": {specs["clusters"].key, specs["anonymized_threads"].key},
+        },
+    )
+    def anonymized_threads(
+        context: dg.AssetExecutionContext, clusters: pa.Table
+    ) -> Iterator[dg.Output[pa.Table]]:
+        with refusing():
+            found = anonymize_clusters(clusters, config.params())
+        for remark in found.remarks:
+            context.log.warning(remark)
+        total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
+        groups = _distinct(found.threads["group"])
+        published = len(found.ledger)
+        yield dg.Output(
+            found.threads,
+            "anonymized_threads",
+            metadata={
+                "threads": published,
+                "groups": groups,
+                "smallest group": _smallest_group(found.threads, found.ledger),
+                "withdrawals": total["withdrawals"],
+            },
+        )
+        yield dg.Output(found.ledger, "ledger", metadata={"threads": published})
+        yield dg.Output(
+            found.cost,
+            "cost_report",
+            metadata={
+                name: total[name]
+                for name in ("additions", "deletions", "respellings", "retained", "factor")
+            },
+        )
+
+    return anonymized_threads
+
+
+def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    used = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
+
+    @dg.multi_asset(
+        name=f"{config.name}__release",
+        ins={name: dg.AssetIn(specs[name].key, dagster_type=Path) for name in used},
+        # The gate has written the files: there is nothing to store.
+        outs={"release": dg.AssetOut.from_spec(specs["release"], dagster_type=dg.Nothing)},
+        partitions_def=specs["release"].partitions_def,
+    )
+    def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
+        part = f"-{context.partition_key}" if context.has_partition_key else ""
+        # Whatever was or was not checked before: the very file is verified, here and now.
+        with refusing():
+            published = publish(
+                files["anonymized_threads"],
+                files["ledger"],
+                files["clusters"],
+                files["cost_report"],
+                config.folder,
+                f"{config.name}{part}",
+                config.k,
+                config.min_owners,
+                config.format,
+                config.told(),
+                rejected=files["rejected_rows"],
+            )
+        return dg.Output(
+            None,
+            metadata={
+                "release": published.name,
+                "folder": dg.MetadataValue.path(published.folder),
+                "sha256": published.digest,
+                "dagster/row_count": published.verdict.records,
+                "groups": published.verdict.groups,
+                "smallest group": published.verdict.smallest_group,
+                "violations": published.verdict.violations,
+            },
+        )
+
+    return release
+
+
+def _window(context: dg.AssetExecutionContext) -> Window | None:
+    """The times of the partition; those of a log have no zone, and are taken as UTC."""
+    if not context.has_partition_key:
+        return None
+    window = context.partition_time_window
+    return window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
+
+
+def _distinct(column: pa.ChunkedArray) -> int:
+    count: int = pc.count_distinct(column).as_py()
+    return count
+
+
+def _cluster_sizes(table: pa.Table, p: int) -> Ints:
+    """Threads in each cluster of the round with p Min-Hashes."""
+    keys = pc.list_element(table["keys"], ROUNDS.index(p)).to_numpy()
+    return np.unique(keys, return_counts=True)[1]
+
+
+def _smallest_group(threads: pa.Table, ledger: pa.Table) -> int:
+    """Users of the group that has fewest."""
+    groups = threads.select(["thread_id", "group"]).group_by(["thread_id", "group"]).aggregate([])
+    users = (
+        groups.join(ledger, "thread_id").group_by("group").aggregate([("user", "count_distinct")])
+    )
+    return pc.min(users["user_count_distinct"]).as_py() or 0

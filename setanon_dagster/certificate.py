@@ -1,0 +1,99 @@
+"""The certificate that goes with a release: parameters, cost, verdict and digest, in numbers."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from setanon_core.errors import InvalidParameterError, MalformedInputError
+from setanon_dagster.parquet import connect, read_parquet, without_contents
+from setanon_dagster.released import LAYOUTS
+from setanon_dagster.verdict import FileVerdict
+
+Plain = str | int | float | None
+
+THREADS: Final = "threads.parquet"
+"""The file whose digest is certified."""
+
+SCHEMA: Final = 1
+"""Of the certificate; raised when a field changes its meaning."""
+
+COSTS: Final = (
+    "threads", "keywords", "additions", "deletions", "withdrawals", "respellings",
+    "lower_bound", "factor", "retained",
+)  # fmt: skip
+"""What the certificate says of the cost."""
+
+
+def told_of(
+    parameters: Mapping[str, Plain], k: int, min_owners: int, form: str
+) -> dict[str, Plain]:
+    """The parameters as they are told to the public: what was verified, and no secret."""
+    if form not in LAYOUTS:
+        raise InvalidParameterError(f"format must be one of {', '.join(LAYOUTS)}.")
+    if any("secret" in key.lower() for key in parameters):
+        raise InvalidParameterError("parameters must not have the secret: they are published.")
+    if not all(isinstance(value, str | int | float | None) for value in parameters.values()):
+        raise InvalidParameterError("parameters must be texts, numbers or None.")
+    verified: dict[str, Plain] = {"k": k, "min_owners": min_owners, "format": form}
+    # None leaves the choice open, as it does for min_owners.
+    odd = [key for key, value in verified.items() if parameters.get(key) not in {None, value}]
+    if odd:
+        raise InvalidParameterError(
+            f"parameters must say what the release is verified for; {', '.join(odd)} differ."
+        )
+    return dict(sorted({**parameters, **verified}.items()))
+
+
+def costs_of(cost: Path | Mapping[str, Plain], told: Mapping[str, Plain]) -> dict[str, Plain]:
+    """The numbers of the total, for this k and method."""
+    if isinstance(cost, Mapping):
+        rows = [tuple(cost[name] for name in COSTS)] if set(COSTS) <= set(cost) else []
+    else:
+        with connect() as connection:
+            report = read_parquet(cost, connection, "cost_report")
+            with without_contents("cost_report must have the columns of its kind"):
+                found = report.select(
+                    *map(duckdb.ColumnExpression, ("k", "method", "round", *COSTS))
+                )
+                rows = [row[3:] for row in found.fetchall() if _is_total(row, told)]
+    if len(rows) != 1:
+        raise MalformedInputError(
+            f"cost must have {', '.join(COSTS)} of one total for this k and method; it has "
+            f"{len(rows)}."
+        )
+    # JSON knows no infinity: where no lower bound was found, there is no factor.
+    return {
+        name: None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in zip(COSTS, rows[0], strict=True)
+    }
+
+
+def _is_total(row: tuple[Plain, ...], told: Mapping[str, Plain]) -> bool:
+    k, method, name = row[:3]
+    return name == "total" and k == told["k"] and method == told.get("method", method)
+
+
+def certificate_of(
+    digest: str, told: Mapping[str, Plain], costs: Mapping[str, Plain], verdict: FileVerdict
+) -> dict[str, object]:
+    """What is said of a release in numbers; the same release has the same certificate."""
+    try:
+        own = version("setanon")
+    except PackageNotFoundError:
+        own = "unknown"
+    return {
+        "schema": SCHEMA,
+        "k": told["k"],
+        "min_owners": told["min_owners"],
+        "format": told["format"],
+        "sha256": {THREADS: digest},
+        "parameters": dict(told),
+        "cost": dict(costs),
+        "verdict": asdict(verdict),
+        "versions": {"setanon": own, "duckdb": version("duckdb")},
+    }

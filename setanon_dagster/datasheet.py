@@ -1,0 +1,115 @@
+"""The data sheet that goes with a release: what it is, how it was made, what is not promised."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_SHEET: Final = """\
+# Data sheet of {name}
+
+## What this is
+
+{kind} of {records} threads, made k-anonymous with k = {k}. A thread is what one user asked on one
+topic, or one basket. The {records} threads have {groups} different sets of keywords.
+
+| file | what it has |
+|---|---|
+| `threads.parquet` | {columns} |
+| `certificate.json` | parameters, cost, verdict, and the SHA-256 digest of `threads.parquet` |
+
+Thread ids are keyed hashes under a secret; rows are ordered by them, which tells nothing.
+
+## What k = {k} means
+
+- The set of keywords of every thread is published, letter for letter, for threads of at least {k}
+  different users. Several threads of one user count once. The rarest set has {smallest} users.
+- {owners}
+- No user, time, click or order of the source is in the files.
+
+A verifier that shares no code with the anonymizer read this very file, with the private ledger,
+before it got its name.
+
+## How it was made
+
+After Motwani and Nabar, *Anonymizing Unstructured Data* (arXiv:0810.5582): threads with similar
+sets were grouped, and each group was given one set by adding and deleting keywords.
+
+| parameter | value |
+|---|---|
+{parameters}
+
+## What was changed
+
+| | |
+|---|---:|
+| threads of the source | {threads} |
+| keywords in them | {keywords} |
+| keywords added | {additions} |
+| keywords deleted, those of withdrawn threads included | {deletions} |
+| threads withdrawn | {withdrawals} |
+| keywords respelled as others spell them | {respellings} |
+| no solution changes fewer keywords than | {lower_bound} |
+| cost over that bound | {factor} |
+| share of the keywords retained | {retained} |
+
+## How to verify
+
+```sh
+sha256sum threads.parquet   # {digest}
+setanon verify threads.parquet --k {k}
+```
+
+The second checks, from this file alone, that at least {k} threads have each set.
+
+## What is not promised
+
+- k-anonymity is not differential privacy. It hides to whom of at least {k} users a set belongs,
+  not that somebody has it; what all of them have in common can be learnt.
+- {traces}
+- Threads of one user may be stitched together by a clever reader.
+- Two releases of the same or overlapping data may tell more than each of them.
+- Added keywords were not typed by the user of the thread: do not study single threads as such.
+
+## How to cite
+
+Cite this release by its name and digest, the software setanon {version} (Apache-2.0), and the
+paper: Rajeev Motwani and Shubha U. Nabar, *Anonymizing Unstructured Data*, arXiv:0810.5582, 2008.
+"""
+
+_COLUMNS: Final = {
+    "sets": "`thread_id`, `keywords` (sorted)",
+    "queries": "`thread_id`, `position` (from 0), `query` (keywords, one blank between)",
+}
+_KINDS: Final = {"sets": "The keyword sets", "queries": "The edited queries"}
+_TRACES: Final = {
+    "sets": "The number of threads with a set is published as it is.",
+    "queries": "The number, order and repetition of a thread's queries stay as they were typed.",
+}
+
+
+def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
+    """Write the sheet from the certificate, so that they cannot differ."""
+    form, owners = certificate["format"], certificate["min_owners"]
+    cost, verdict = certificate["cost"], certificate["verdict"]
+    return _SHEET.format(
+        name=name,
+        kind=_KINDS[form],
+        columns=_COLUMNS[form],
+        traces=_TRACES[form],
+        k=certificate["k"],
+        records=verdict["records"],
+        groups=verdict["groups"],
+        smallest=verdict["smallest_group"],
+        owners=f"Every keyword was typed by at least {owners} users of the source."
+        if owners
+        else "Keywords of few users may be in it: `min_owners` was 0.",
+        parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in certificate["parameters"].items()),
+        digest=certificate["sha256"]["threads.parquet"],
+        version=certificate["versions"]["setanon"],
+        **{label: _cell(value) for label, value in cost.items()},
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "\\|")

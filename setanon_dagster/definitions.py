@@ -1,0 +1,43 @@
+"""Everything of one release as Dagster definitions; and those of the demo, for `workspace.yaml`."""
+
+from typing import Final
+
+import dagster as dg
+
+from setanon_dagster.assets import build_setanon_assets, storage_key
+from setanon_dagster.checks import build_checks
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
+from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
+from setanon_dagster.storage import DuckDBParquetStorage
+
+DEMO: Final = "SETANON_DEMO"
+"""The environment variable with the folder of the demo."""
+
+
+def build_setanon_definitions(
+    config: ReleaseConfig, translator: SetAnonTranslator | None = None
+) -> dg.Definitions:
+    """Assets, checks, jobs, schedule, sensor and storage of one release.
+
+    Several releases make one code location by `dg.Definitions.merge`.
+    """
+    specs = specs_of(config, translator)
+    job = release_job(config, translator)
+    private = config.folder / "private"
+    return dg.Definitions(
+        assets=build_setanon_assets(config, translator),
+        asset_checks=build_checks(
+            {stage: spec.key for stage, spec in specs.items()},
+            k=config.k,
+            min_owners=config.min_owners,
+            format=config.format,
+            partitions_def=partitions_of(config),
+            docs=private / "data_docs" / config.name,
+            name=config.name,
+        ),
+        jobs=[job, verify_job(config)],
+        schedules=[release_schedule(config, job)],
+        sensors=[source_sensor(config, job)],
+        resources={storage_key(config): DuckDBParquetStorage(folder=str(private / "stages"))},
+    )

@@ -1,0 +1,107 @@
+"""What runs by itself: releases by schedule or when a file changes, and a look at what is out."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import dagster as dg
+
+from setanon_core.errors import NotAnonymousError
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.refusal import refusing
+from setanon_dagster.released import verify_file
+from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
+
+Job = Any
+Schedule = Any
+"""Dagster has no public name for a job, or a schedule, of assets that are still to be resolved."""
+
+LOOK_EVERY: Final = 60
+"""Seconds between two looks of the sensor at the source."""
+
+
+def release_job(config: ReleaseConfig, translator: SetAnonTranslator | None = None) -> Job:
+    """All stages, their checks and the release, one after the other in one process."""
+    return dg.define_asset_job(
+        name=f"{config.name}_release_job",
+        # The checks of these assets are part of the selection.
+        selection=dg.AssetSelection.assets(
+            *(spec.key for spec in specs_of(config, translator).values())
+        ),
+        description="Read, separate, cluster, anonymize, check, verify and publish.",
+        partitions_def=partitions_of(config),
+        # Four trivial steps in processes of their own take 40 s, most of it imports.
+        executor_def=dg.in_process_executor,
+    )
+
+
+def release_schedule(config: ReleaseConfig, job: Job) -> Schedule:
+    """Release by the clock, once somebody switches it on; of a partitioned log the last part."""
+    name, off = f"{config.name}_schedule", dg.DefaultScheduleStatus.STOPPED
+    if config.partition is not None:
+        return dg.build_schedule_from_partitioned_job(job, name=name, default_status=off)
+    return dg.ScheduleDefinition(name=name, job=job, cron_schedule=config.cron, default_status=off)
+
+
+def source_sensor(config: ReleaseConfig, job: Job) -> dg.SensorDefinition:
+    """Release when a source file is new or has changed, once somebody switches it on."""
+
+    @dg.sensor(
+        name=f"{config.name}_source_sensor",
+        job=job,
+        minimum_interval_seconds=LOOK_EVERY,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="Starts a release when a source file appears or changes.",
+    )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        with refusing():
+            files = [(str(path), path.stat()) for path in config.source.paths]
+        seen = ";".join(f"{path}:{file.st_mtime_ns}:{file.st_size}" for path, file in files)
+        if seen == context.cursor:
+            return dg.SkipReason("The source is as it was.")
+        context.update_cursor(seen)
+        return dg.RunRequest(run_key=f"{config.name}:{seen}")
+
+    return sensor
+
+
+def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
+    """Verify everything that is published, with its ledger, and publish nothing."""
+
+    @dg.op(name=f"{config.name}__verify_published")
+    def verify_published(context: dg.OpExecutionContext) -> None:
+        with refusing():
+            found = published_releases(config.folder, config.name)
+            for release in found:
+                private = config.folder / "private" / release.name / "ledger.parquet"
+                verdict = verify_file(release / "threads.parquet", config.k, private)
+                if not verdict.ok:
+                    raise NotAnonymousError(
+                        f"release {release.name} must be k-anonymous: "
+                        + "; ".join(verdict.failures)
+                        + ". Take it back."
+                    )
+                context.log.info(
+                    "%s: %d threads, %d groups, the smallest of %d users.",
+                    release.name,
+                    verdict.records,
+                    verdict.groups,
+                    verdict.smallest_group,
+                )
+        context.add_output_metadata({"releases": len(found)})
+
+    @dg.job(
+        name=f"{config.name}_verify_job",
+        description="Verify what is published, and nothing else.",
+        executor_def=dg.in_process_executor,
+    )
+    def job() -> None:
+        verify_published()
+
+    return job
+
+
+def published_releases(folder: Path, name: str) -> list[Path]:
+    """The folders of this release's publications."""
+    releases = folder / "releases"
+    found = releases.glob(f"{name}-*") if releases.is_dir() else ()
+    return sorted(path for path in found if (path / "threads.parquet").is_file())

@@ -1,0 +1,250 @@
+"""Whole tables in Parquet files: written by DuckDB to a temporary name, then renamed.
+
+A reader finds the old file or the new one, never half of one; the same rows give the same bytes.
+"""
+
+import os
+import sys
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb.sqltypes import DuckDBPyType
+from pyarrow import parquet
+
+from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+
+ROW_GROUP_SIZE: Final = 122_880
+"""Rows; DuckDB's default of today, pinned because the bytes of a file depend on it."""
+
+_SETS: Final = frozenset({set, frozenset})
+_NESTED: Final = frozenset({"list", "array", "struct", "map", "union"})
+
+
+def connect(
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    temp_folder: str | os.PathLike[str] | None = None,
+) -> DuckDBPyConnection:
+    """Open a private database in memory; without a `temp_folder` it spills nothing to disk."""
+    spill = ""  # DuckDB's default is `.tmp` in the working folder, for all to read
+    if temp_folder is not None:
+        # In a folder of our own, as the given one may be open to others; DuckDB removes the last.
+        spill = str(private_folder(Path(temp_folder).absolute() / "setanon-spill") / token_hex(8))
+    settings = {
+        # Otherwise the name of a table that is missing finds a Python variable of that name.
+        "python_enable_replacements": False,
+        "temp_directory": spill,
+        "memory_limit": memory_limit,
+        "threads": threads,
+    }
+    connection = duckdb.connect()
+    for name, value in settings.items():
+        if value is None:
+            continue
+        try:
+            connection.execute(f"SET {name} = ?", [value])
+        except duckdb.Error:
+            connection.close()
+            raise InvalidParameterError(
+                f"{name} must be a value that DuckDB takes, such as '2GB' for memory_limit or 2 "
+                f"for threads; got {value!r}."
+            ) from None
+    return connection
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder, and what is missing above it, for the eyes of its owner only."""
+    for each in (*reversed(folder.parents), folder):
+        each.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one default each
+    data: object,
+    path: Path,
+    *,
+    order_by: str | None = None,
+    mode: int = 0o600,
+    types: Mapping[str, str] | None = None,
+    name: str | None = None,
+    connection: DuckDBPyConnection | None = None,
+) -> int:
+    """Write a relation, an Arrow table or reader, or a pandas frame; return the rows written.
+
+    `types` has DuckDB types for columns whose values do not tell theirs; `name` is what errors
+    call the table. Data that is no relation goes through `connection`, or a new one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_parquet(pa.table({"line": [2, 1]}), Path(folder) / "t.parquet", order_by="line")
+    2
+    """
+    name = path.name if name is None else name
+    engine = connect() if connection is None else connection
+    try:
+        with without_contents(f"{name} could not be written; the file it had, if any, is whole"):
+            relation = _typed(_relation(data, name, engine), types or {}, name, engine)
+            ordered = relation if order_by is None else relation.order(order_by)
+            return _replace(ordered, path, mode)
+    finally:
+        if connection is None:
+            engine.close()
+
+
+def read_parquet(
+    paths: Path | Sequence[Path], connection: DuckDBPyConnection, name: str | None = None
+) -> DuckDBPyRelation:
+    """Read one file, or several of one schema in the order given, as one lazy relation.
+
+    It goes on reading the files as they are now, whatever replaces them meanwhile.
+    """
+    files = [paths] if isinstance(paths, Path) else list(paths)
+    name = files[0].name if name is None else name
+    with without_contents(f"{name} could not be read"), ExitStack() as opened:
+        # DuckDB opens a path more than once: between, another run may put a new file there, and
+        # the new rows were then read by the old index. What is open stays the file it was.
+        handles = [opened.enter_context(file.open("rb")).fileno() for file in files]
+        scans = [_scan([handle], connection) for handle in handles]
+        schemas = [(scan.columns, scan.types) for scan in scans]
+        odd = sum(schema != schemas[0] for schema in schemas)
+        if odd:
+            raise MalformedInputError(
+                f"the files of {name} must have the same columns and types to be read as one; "
+                f"{odd} of {len(files)} differ from the first. Materialize the older ones again."
+            )
+        relation = _scan(handles, connection)
+        # What is registered lives as long as the database, and so as every result of it.
+        pin = pa.table({"handle": handles})
+        connection.register(f"open_{token_hex(8)}", pin)
+        weakref.finalize(pin, opened.pop_all().close)
+        return relation
+
+
+def _scan(handles: list[int], connection: DuckDBPyConnection) -> DuckDBPyRelation:
+    files = [f"/dev/fd/{handle}" for handle in handles]
+    return connection.read_parquet(files, hive_partitioning=False, union_by_name=False)
+
+
+def _replace(relation: DuckDBPyRelation, path: Path, mode: int) -> int:
+    """Write beside the path, flush, rename; leave nothing behind if that fails."""
+    path = path.absolute()
+    # A hidden name with another suffix: no pattern for data matches what a killed process leaves.
+    temporary = path.with_name(f".{token_hex(8)}.part")
+    file = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    try:
+        relation.write_parquet(
+            str(temporary),
+            compression="zstd",
+            row_group_size=ROW_GROUP_SIZE,
+            use_tmp_file=False,  # into the file that has been made private above
+        )
+        rows = parquet.read_metadata(temporary).num_rows
+        os.fchmod(file, mode)
+        os.fsync(file)
+        temporary.replace(path)
+    finally:
+        os.close(file)
+        temporary.unlink(missing_ok=True)
+    _flush_folder(path.parent)
+    return int(rows)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename outlive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _relation(data: object, name: str, engine: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Take what can be stored; name the type of anything else."""
+    if isinstance(data, DuckDBPyRelation):
+        return data
+    pandas = sys.modules.get("pandas")  # whoever holds a frame has imported it
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        data = _arrow(data, name)
+    if not isinstance(data, pa.Table | pa.RecordBatchReader):
+        raise MalformedInputError(
+            f"{name} must be a DuckDB relation, a pyarrow Table or RecordBatchReader, or a pandas "
+            f"DataFrame; got a value of type {type(data).__name__}."
+        )
+    relation = engine.from_arrow(data)
+    if relation.columns != data.schema.names:
+        raise MalformedInputError(
+            f"the columns of {name} must have names that differ in more than upper and lower case."
+        )
+    return relation
+
+
+def _arrow(frame: Any, name: str) -> pa.Table:  # noqa: ANN401 - pandas is not imported here
+    """Turn a frame into Arrow, which keeps lists as lists."""
+    if any(level is not None for level in frame.index.names):
+        raise MalformedInputError(
+            f"the index of {name} must not have a name: it is not stored. Call reset_index() first."
+        )
+    for label, column in frame.items():
+        if column.dtype == object and not _SETS.isdisjoint(column.map(type)):
+            raise MalformedInputError(
+                f"column {label!r} of {name} must have sorted lists instead of sets: the order of "
+                "a set changes from run to run."
+            )
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def _typed(
+    relation: DuckDBPyRelation, types: Mapping[str, str], name: str, engine: DuckDBPyConnection
+) -> DuckDBPyRelation:
+    """Give columns of unknown type the declared one; refuse what Parquet would not keep."""
+    columns, casts = [], 0
+    for label, seen in zip(relation.columns, relation.types, strict=True):
+        column = duckdb.ColumnExpression(label)
+        inside = set(_ids(seen))
+        if "null" in inside:
+            declared = engine.type(types[label]) if label in types else None
+            # A list that became a text would still be a table; it must stay a list.
+            if declared is None or seen.id not in ("null", declared.id):
+                raise MalformedInputError(
+                    f"column {label!r} of {name} must have a type; all its values are missing or "
+                    "empty. Give it one by a CAST or an Arrow schema, or declare it in the "
+                    "metadata dagster/column_schema, e.g. VARCHAR[]."
+                )
+            column, casts = column.cast(declared).alias(label), casts + 1
+        elif inside & {"hugeint", "uhugeint"}:
+            raise MalformedInputError(
+                f"column {label!r} of {name} must have a type that Parquet keeps; HUGEINT would "
+                "become DOUBLE. Cast it to BIGINT, e.g. sum(...)::BIGINT."
+            )
+        columns.append(column)
+    return relation.select(*columns) if casts else relation
+
+
+def _ids(kind: DuckDBPyType) -> Iterator[str]:
+    """The names of a type and of the types inside it, without what an ENUM lists."""
+    yield kind.id
+    children: Iterable[tuple[str, Any]] = kind.children if kind.id in _NESTED else ()
+    for _, child in children:
+        if isinstance(child, DuckDBPyType):  # the size of an ARRAY is a number
+            yield from _ids(child)
+
+
+@contextmanager
+def without_contents(what: str) -> Iterator[None]:
+    """Put the class of an engine's error in place of its text, which may quote cells."""
+    try:
+        yield
+    except SetanonError:
+        raise
+    except (duckdb.Error, pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise SetanonError(
+            f"{what}. The engine refused with {type(error).__name__}; its text is left out, as it "
+            "may quote the data. Run the same step on made-up data to see it."
+        ) from None

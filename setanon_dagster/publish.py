@@ -1,0 +1,248 @@
+"""The gate: stage a release, verify the very file, then give it its public name, or refuse.
+
+Guarantee:  `latest` is a whole, verified release at any moment, the old one or the new one, even
+            if the process is killed. What a kill leaves behind is hidden in `.staging-*`.
+            The same threads give the same bytes and so the same name.
+"""
+
+import errno
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+import duckdb
+
+from setanon_core.errors import InvalidParameterError, NotAnonymousError
+from setanon_core.params import check_k
+from setanon_dagster.certificate import THREADS, Plain, certificate_of, costs_of, told_of
+from setanon_dagster.datasheet import datasheet
+from setanon_dagster.parquet import connect, read_parquet, without_contents, write_parquet
+from setanon_dagster.released import LAYOUTS, verify_file
+from setanon_dagster.verdict import FileVerdict
+
+CERTIFICATE: Final = "certificate.json"
+DATASHEET: Final = "DATASHEET.md"
+
+STAGING: Final = ".staging-"
+LATEST: Final = "latest"
+
+ABANDONED: Final = 24 * 60 * 60
+"""Seconds after which what a killed process has left in staging is removed."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A release that has its public name."""
+
+    name: str
+    """Its folder's: the name asked for, and the first 12 digits of the digest."""
+
+    folder: Path
+    digest: str
+    """SHA-256 of the threads, in hexadecimal."""
+
+    verdict: FileVerdict
+    files: tuple[Path, ...]
+    private: Path
+    """The folder with the ledger."""
+
+
+def publish(  # noqa: PLR0913, PLR0917 - what is published, what it is held against, how it was made
+    anonymized: Path,
+    ledger: Path,
+    clusters: Path,
+    cost: Path | Mapping[str, Plain],
+    out: Path,
+    name: str,
+    k: int,
+    min_owners: int | None,
+    format: str,  # noqa: A002 - the knob's name everywhere
+    parameters: Mapping[str, Plain],
+    *,
+    rejected: Path | None = None,
+    threads: int | None = None,
+    memory: str | None = None,
+) -> Published:
+    """Publish the threads of a Parquet file, if they are k-anonymous by the ledger.
+
+    `clusters` has what each user typed; `cost` is the cost report, or the numbers of its total.
+    `parameters` are told to the public in the certificate. `threads` and `memory` limit DuckDB.
+    """
+    k = check_k(k)
+    owners = k if min_owners is None else min_owners
+    told = told_of(parameters, k, owners, format)
+    if not _NAME.fullmatch(name):
+        raise InvalidParameterError(
+            "name must be 1 to 100 letters, digits, _, . and -, beginning with a letter or digit."
+        )
+    releases, private = _folder(out / "releases", 0o755), _folder(out / "private", 0o700)
+    if not (releases / LATEST).is_symlink() and (releases / LATEST).exists():
+        raise InvalidParameterError("releases/latest must be a link or nothing. Move it away.")
+    with _staging(releases) as staged, _staging(private) as kept, _staging(private) as spill:
+        # Copies first: what is verified is what is kept, whoever writes the sources meanwhile.
+        given = {"ledger": ledger, "cost": cost, "rejected": rejected}
+        for what, source in given.items():
+            if isinstance(source, Path):
+                _copy(source, kept / f"{what}.parquet")
+        _write_threads(anonymized, staged / THREADS, format, threads, memory, spill)
+        verdict = verify_file(
+            staged / THREADS,
+            k,
+            kept / "ledger.parquet",
+            words=clusters,
+            min_owners=owners,
+            threads=threads,
+            memory=memory,
+            spill=spill,
+        )
+        costs = costs_of(cost, told)
+        _refuse(verdict, costs)
+        digest = _digest(staged / THREADS)
+        certificate = certificate_of(digest, told, costs, verdict)
+        _write(staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n")
+        _write(staged / DATASHEET, datasheet(name, certificate))
+        full = f"{name}-{digest[:12]}"
+        _keep(kept, private / full)
+        _name(staged, releases / full, digest)
+    _point(releases, full)
+    files = tuple(releases / full / each for each in (THREADS, CERTIFICATE, DATASHEET))
+    return Published(full, releases / full, digest, verdict, files, private / full)
+
+
+def _folder(path: Path, mode: int) -> Path:
+    """Make a folder with this mode, whatever the umask; what is above it can be read by all."""
+    for missing in [each for each in reversed(path.parents) if not each.exists()]:
+        missing.mkdir(exist_ok=True)
+        missing.chmod(0o755)
+    path.mkdir(mode=0o700, exist_ok=True)
+    path.chmod(mode)
+    return path
+
+
+@contextmanager
+def _staging(parent: Path) -> Iterator[Path]:
+    """Lend a folder that nobody else can enter, and leave none behind, nor any of old kills."""
+    for left in parent.glob(f"{STAGING}*"):
+        if time.time() - left.lstat().st_mtime > ABANDONED:
+            _remove(left)
+    folder = parent / f"{STAGING}{token_hex(8)}"
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
+def _remove(path: Path) -> None:
+    path.unlink() if path.is_symlink() else shutil.rmtree(path, ignore_errors=True)
+
+
+def _write_threads(  # noqa: PLR0913, PLR0917 - two files, the format, and three limits of DuckDB
+    source: Path, target: Path, form: str, threads: int | None, memory: str | None, spill: Path
+) -> None:
+    """Write the public columns, in an order that tells nothing."""
+    columns = [name for name, _ in LAYOUTS[form]]
+    order = ", ".join(each for each in columns if each in {"thread_id", "position"})
+    with connect(memory, threads, spill) as connection:
+        relation = read_parquet(source, connection, "anonymized_threads")
+        with without_contents("anonymized_threads must have the columns of its format"):
+            chosen = relation.select(*map(duckdb.ColumnExpression, columns))
+        write_parquet(chosen, target, order_by=order, mode=0o644, name="the release")
+
+
+def _refuse(verdict: FileVerdict, costs: Mapping[str, Plain]) -> None:
+    """Fail closed, with counts."""
+    if not verdict.ok:
+        raise NotAnonymousError(
+            "a release must be k-anonymous and nothing else may be in it: "
+            + "; ".join(verdict.failures)
+            + ". Nothing was published, and the latest release is as it was."
+        )
+    if not verdict.records:
+        raise InvalidParameterError(
+            f"k = {verdict.k} must leave something to publish; {costs['withdrawals']} threads were "
+            "withdrawn and none is left. Lower k or bring threads of more users."
+        )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a private file for its owner's eyes only, from the first byte on."""
+    with source.open("rb") as origin, open(target, "xb", opener=_private) as copy:
+        shutil.copyfileobj(origin, copy)
+        copy.flush()
+        os.fsync(copy.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fchmod(file.fileno(), 0o644)
+        os.fsync(file.fileno())
+
+
+def _keep(staged: Path, target: Path) -> None:
+    """Give the private files their name, before there is anything public that needs them."""
+    target.mkdir(mode=0o700, exist_ok=True)
+    for file in sorted(staged.iterdir()):
+        file.replace(target / file.name)
+    _flush(target)
+    _flush(target.parent)
+
+
+def _name(staged: Path, target: Path, digest: str) -> None:
+    """Give the release its public name; one that is there already must be the same."""
+    staged.chmod(0o755)
+    _flush(staged)
+    try:
+        staged.rename(target)
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
+            raise
+        whole = all((target / each).is_file() for each in (THREADS, CERTIFICATE, DATASHEET))
+        if not whole or _digest(target / THREADS) != digest:
+            raise InvalidParameterError(
+                "the folder of a release must not have been changed; one of this name and digest "
+                "has other files. Move it away, and find out who changed it."
+            ) from None
+    _flush(target.parent)
+
+
+def _point(releases: Path, full: str) -> None:
+    """Swap `latest` in one step."""
+    link = releases / f"{STAGING}{token_hex(8)}"
+    link.symlink_to(full)
+    try:
+        link.replace(releases / LATEST)
+    finally:
+        link.unlink(missing_ok=True)
+    _flush(releases)
+
+
+def _flush(folder: Path) -> None:
+    """Make renames outlive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

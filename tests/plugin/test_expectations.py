@@ -1,0 +1,182 @@
+import pandas as pd
+import pytest
+
+gx = pytest.importorskip("great_expectations")
+
+from setanon_dagster import expectations as ours  # noqa: E402 - after the skip
+from setanon_dagster.audit import COLUMNS, PROMISES  # noqa: E402
+from setanon_dagster.validation import finding_of  # noqa: E402
+
+IDS = {"rows": 9, "distinct_rows": 9, "ids": 3, "distinct_ids": 3, "malformed": 0, "unmatched": 0}
+COLUMNS_OF_QUERIES = {"name": list(COLUMNS["queries"]), "type": list(COLUMNS["queries"].values())}
+COLUMNS_OF_SETS = {"name": list(COLUMNS["sets"]), "type": list(COLUMNS["sets"].values())}
+STAGES = {"stage": ["threads", "release"], "came": [9, 4], "kept": [9, 3], "set_aside": [0, 1]}
+FIGURES = {
+    "figure": ["threads", "keywords", "withdrawals", "additions", "deletions", "kept"],
+    "least": [4, 9, 1, 1, 3, 6],
+    "most": [4, 9, 1, 2, 4, 6],
+    "reported": [4, 9, 1, 2, 3, 6],
+}
+K_USERS = ours.ExpectEverySetToHaveKUsers(k=3)
+OWNERS = ours.ExpectEveryKeywordToHaveOwners(min_owners=3)
+UNIQUE = ours.ExpectThreadIdsToBeUniqueAndWellFormed()
+ONLY = ours.ExpectOnlyColumnsOfTheRelease(format="queries")
+ACCOUNTED = ours.ExpectEveryRowToBeAccountedFor()
+EDITS = ours.ExpectEditsToMatchTheCostReport()
+
+
+def changed(batch, **columns):
+    return {**batch, **columns}
+
+
+GOOD = [
+    (K_USERS, {"users": [3, 7], "sets": [2, 1], "threads": [6, 9]}),
+    (K_USERS, {"users": [0], "sets": [0], "threads": [0]}),
+    (OWNERS, {"owners": [3, 40], "keywords": [5, 1]}),
+    (OWNERS, {"owners": [0], "keywords": [0]}),
+    (ours.ExpectEveryKeywordToHaveOwners(min_owners=0), {"owners": [1], "keywords": [5]}),
+    (UNIQUE, {name: [count] for name, count in IDS.items()}),
+    (UNIQUE, {name: [0] for name in IDS}),
+    (ONLY, COLUMNS_OF_QUERIES),
+    (ours.ExpectOnlyColumnsOfTheRelease(format="sets"), COLUMNS_OF_SETS),
+    (ACCOUNTED, STAGES),
+    (EDITS, FIGURES),
+]
+BAD = [
+    (K_USERS, {"users": [2, 7], "sets": [1, 1], "threads": [2, 9]}),
+    (K_USERS, {"users": [0, 3], "sets": [0, 1], "threads": [0, 3]}),  # nothing, and something
+    (K_USERS, {"users": [0], "sets": [1], "threads": [1]}),  # a set without a known user
+    (K_USERS, {"users": [3], "sets": [2], "threads": [5]}),  # fewer threads than users
+    (K_USERS, {"users": [3], "sets": [0], "threads": [3]}),
+    (OWNERS, {"owners": [2, 40], "keywords": [1, 1]}),
+    (OWNERS, {"owners": [0, 3], "keywords": [1, 1]}),
+    (OWNERS, {"owners": [3], "keywords": [0]}),
+    *(
+        (UNIQUE, {name: [count] for name, count in changed(IDS, **{wrong: n}).items()})
+        for wrong, n in [
+            ("rows", 10),
+            ("rows", 8),
+            ("distinct_rows", 8),
+            ("ids", 4),
+            ("distinct_ids", 2),
+            ("malformed", 1),
+            ("unmatched", 1),
+        ]
+    ),
+    (UNIQUE, {name: [count] for name, count in {**IDS, "rows": 2, "distinct_rows": 2}.items()}),
+    (UNIQUE, {name: [count, count] for name, count in IDS.items()}),
+    (ONLY, {"name": [*COLUMNS["queries"], "user"], "type": [*COLUMNS["queries"].values(), "INT"]}),
+    (ONLY, {"name": [*COLUMNS["queries"], "time"], "type": [*COLUMNS["queries"].values(), "DATE"]}),
+    (ONLY, {name: column[:-1] for name, column in COLUMNS_OF_QUERIES.items()}),
+    (ONLY, {name: [*column, column[0]] for name, column in COLUMNS_OF_QUERIES.items()}),
+    (ONLY, changed(COLUMNS_OF_QUERIES, type=["VARCHAR"] * 4)),
+    (ONLY, COLUMNS_OF_SETS),
+    (ACCOUNTED, changed(STAGES, kept=[8, 3])),
+    (ACCOUNTED, changed(STAGES, kept=[8, 4])),  # one lost and one too many are two
+    (ACCOUNTED, changed(STAGES, stage=["threads", "threads"])),
+    (EDITS, changed(FIGURES, reported=[4, 9, 1, 3, 3, 6])),
+    (EDITS, changed(FIGURES, reported=[4, 9, 0, 2, 3, 6])),
+    (EDITS, changed(FIGURES, reported=[4, 9, 1, 2, 3, 5])),
+    (EDITS, {name: column[:-1] for name, column in FIGURES.items()}),
+    (EDITS, {name: [*column, column[0]] for name, column in FIGURES.items()}),
+]
+ODD = [
+    lambda batch: batch.iloc[:0],
+    lambda batch: batch.iloc[:, 1:],
+    lambda batch: batch.assign(more=1),
+    lambda batch: batch.rename(columns={batch.columns[-1]: "other"}),
+    lambda batch: batch.astype("object").assign(**{batch.columns[-1]: None}),
+    lambda batch: batch.assign(**{batch.columns[-1]: 3.5}),
+    lambda batch: batch.assign(**{batch.columns[-1]: -1}),
+    lambda batch: batch.assign(**{batch.columns[-1]: float("nan")}),
+    lambda batch: batch.assign(**{batch.columns[-1]: True}),
+    lambda batch: pd.concat([batch, batch.iloc[:, -1:]], axis=1),
+]
+
+
+@pytest.fixture(scope="module")
+def ask():
+    """An ordinary suite of an ordinary context, on a pandas batch."""
+    context = gx.get_context(mode="ephemeral")
+    asset = context.data_sources.add_pandas("pandas").add_dataframe_asset("counts")
+    whole = asset.add_batch_definition_whole_dataframe("whole")
+
+    def asked(expectation, batch, result_format="COMPLETE"):
+        name = f"suite {len(list(context.suites.all()))}"
+        suite = context.suites.add(gx.ExpectationSuite(name, expectations=[expectation]))
+        validation = gx.ValidationDefinition(name=name, data=whole, suite=suite)
+        return validation.run(
+            batch_parameters={"dataframe": pd.DataFrame(batch)}, result_format=result_format
+        )
+
+    return asked
+
+
+@pytest.mark.parametrize(("expectation", "batch"), GOOD)
+def test_good_batches_pass(ask, expectation, batch):
+    answer = ask(expectation.copy(), batch)
+    assert answer.success
+    assert finding_of(answer.results).counts["violations"] == 0
+
+
+@pytest.mark.parametrize(("expectation", "batch"), BAD)
+def test_bad_batches_fail_and_raise_nothing(ask, expectation, batch):
+    answer = ask(expectation.copy(), batch)
+    assert not answer.success
+    found = finding_of(answer.results)
+    assert found.error is None
+    assert found.counts["violations"] > 0
+
+
+@pytest.mark.parametrize("expectation", [K_USERS, OWNERS, UNIQUE, ONLY, ACCOUNTED, EDITS])
+@pytest.mark.parametrize("spoil", ODD)
+def test_what_is_no_batch_of_counts_fails(ask, expectation, spoil):
+    good = next(batch for asked, batch in GOOD if asked is expectation)
+    answer = ask(expectation.copy(), spoil(pd.DataFrame(good)))
+    assert not answer.success
+    assert finding_of(answer.results).error is None
+
+
+def test_a_result_without_counts_is_boolean_only(ask):
+    answer = ask(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}, "BOOLEAN_ONLY")
+    assert answer.success
+    assert answer.results[0].result == {}
+
+
+def test_texts_of_a_batch_are_in_no_result(ask):
+    batch = {"name": ["canaryname", "thread_id"], "type": ["canarytype", "VARCHAR"]}
+    assert "canary" not in str(ask(ONLY.copy(), batch))
+    stages = changed(STAGES, stage=["canary", "release"], kept=[0, 0])
+    assert "canary" not in str(ask(ACCOUNTED.copy(), stages))
+    figures = changed(FIGURES, figure=["canary", *FIGURES["figure"][1:]])
+    assert "canary" not in str(ask(EDITS.copy(), figures))
+
+
+def test_an_exception_is_an_error_and_its_text_stays_out(ask, monkeypatch):
+    def broken(_self, _batch):
+        raise ZeroDivisionError("canary")
+
+    monkeypatch.setattr(ours.ExpectEverySetToHaveKUsers, "judge", broken)
+    found = finding_of(ask(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}).results)
+    assert (found.passed, found.error) == (False, "ZeroDivisionError")
+    assert not found.counts
+
+
+def test_no_result_is_an_error():
+    assert not finding_of([]).passed
+
+
+@pytest.mark.parametrize("expectation", [K_USERS, OWNERS, UNIQUE, ONLY, ACCOUNTED, EDITS])
+def test_an_expectation_says_its_sentence_with_its_numbers(expectation):
+    asked = expectation.copy()
+    asked.render()
+    [rendered] = asked.rendered_content
+    sentence = rendered.value.template
+    assert "$" not in sentence
+    assert sentence.split("$")[0][:9] == PROMISES[expectation.promise][:9]
+
+
+@pytest.mark.parametrize("k", [1, 0, -3])
+def test_k_is_at_least_two(k):
+    with pytest.raises(ValueError, match="k"):
+        ours.ExpectEverySetToHaveKUsers(k=k)
