@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from setanon_core.sets import Ints
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.parquet import write_parquet
+from setanon_dagster.parquet import connect, write_parquet
 from setanon_dagster.publish import publish
 from setanon_dagster.refusal import refusing
-from setanon_dagster.sources import Read, Source, read_source
+from setanon_dagster.sources import Read, read_source
 from setanon_dagster.sources.intake import Window
 from setanon_dagster.specs import SetAnonTranslator, specs_of
 from setanon_dagster.stages import (
@@ -72,7 +72,7 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     )
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
         with refusing(retry=True):
-            found = _found(config.source, _window(context), **upstream)
+            found = _found(config, _window(context), **upstream)
         said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
         yield dg.Output(found.accepted, first, metadata=said)
         yield dg.Output(found.rejected, "rejected_rows", metadata=dict(found.reasons))
@@ -80,14 +80,16 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     return read
 
 
-def _found(source: Source, window: Window | None, upstream: object = None) -> Read:
+def _found(config: ReleaseConfig, window: Window | None, upstream: object = None) -> Read:
     """Read the source, or the table of an upstream asset as if it were a file."""
+    connection = connect(temp_folder=config.stages)
     if upstream is None:
-        return read_source(source, window)
+        return read_source(config.source, window, connection=connection)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "upstream.parquet"
         write_parquet(upstream, path)
-        return read_source(replace(source, uri=str(path), table=None), window)
+        source = replace(config.source, uri=str(path), table=None)
+        return read_source(source, window, connection=connection)
 
 
 def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:

@@ -141,3 +141,8 @@ class ReleaseConfig:
     def folder(self) -> Path:
         """The folder of the releases, whatever the working directory is later."""
         return Path(self.out).absolute()
+
+    @property
+    def stages(self) -> Path:
+        """The private folder of what lies between source and release."""
+        return self.folder / "private" / "stages"

@@ -24,7 +24,6 @@ def build_setanon_definitions(
     """
     specs = specs_of(config, translator)
     job = release_job(config, translator)
-    private = config.folder / "private"
     return dg.Definitions(
         assets=build_setanon_assets(config, translator),
         asset_checks=build_checks(
@@ -33,11 +32,11 @@ def build_setanon_definitions(
             min_owners=config.min_owners,
             format=config.format,
             partitions_def=partitions_of(config),
-            docs=private / "data_docs" / config.name,
+            docs=config.folder / "private" / "data_docs" / config.name,
             name=config.name,
         ),
         jobs=[job, verify_job(config)],
         schedules=[release_schedule(config, job)],
         sensors=[source_sensor(config, job)],
-        resources={storage_key(config): DuckDBParquetStorage(folder=str(private / "stages"))},
+        resources={storage_key(config): DuckDBParquetStorage(folder=str(config.stages))},
     )
