@@ -26,7 +26,7 @@ from setanon_core.params import check_k
 from setanon_dagster.certificate import THREADS, Plain, certificate_of, costs_of, told_of
 from setanon_dagster.datasheet import datasheet
 from setanon_dagster.parquet import connect, read_parquet, without_contents, write_parquet
-from setanon_dagster.released import LAYOUTS, verify_file
+from setanon_dagster.released import LAYOUTS, Limits, false_entries, verify_file
 from setanon_dagster.verdict import FileVerdict
 
 CERTIFICATE: Final = "certificate.json"
@@ -96,18 +96,13 @@ def publish(  # noqa: PLR0913, PLR0917 - what is published, what it is held agai
             if isinstance(source, Path):
                 _copy(source, kept / f"{what}.parquet")
         _write_threads(anonymized, staged / THREADS, format, threads, memory, spill)
+        limits: Limits = {"threads": threads, "memory": memory, "spill": spill}
+        entries = kept / "ledger.parquet"
         verdict = verify_file(
-            staged / THREADS,
-            k,
-            kept / "ledger.parquet",
-            words=clusters,
-            min_owners=owners,
-            threads=threads,
-            memory=memory,
-            spill=spill,
+            staged / THREADS, k, entries, words=clusters, min_owners=owners, **limits
         )
         costs = costs_of(cost, told)
-        _refuse(verdict, costs)
+        _refuse(verdict, false_entries(entries, clusters, **limits), costs)
         digest = _digest(staged / THREADS)
         certificate = certificate_of(digest, told, costs, verdict)
         _write(staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n")
@@ -161,12 +156,15 @@ def _write_threads(  # noqa: PLR0913, PLR0917 - two files, the format, and three
         write_parquet(chosen, target, order_by=order, mode=0o644, name="the release")
 
 
-def _refuse(verdict: FileVerdict, costs: Mapping[str, Plain]) -> None:
+def _refuse(verdict: FileVerdict, false: int, costs: Mapping[str, Plain]) -> None:
     """Fail closed, with counts."""
-    if not verdict.ok:
+    failures = verdict.failures
+    if false:
+        failures.append(f"the ledger must name the user of each thread; {false} are another's")
+    if failures:
         raise NotAnonymousError(
             "a release must be k-anonymous and nothing else may be in it: "
-            + "; ".join(verdict.failures)
+            + "; ".join(failures)
             + ". Nothing was published, and the latest release is as it was."
         )
     if not verdict.records:

@@ -7,12 +7,13 @@ Complexity: three scans of the file, two of the ledger; DuckDB spills what memor
 """
 # ruff: noqa: S608 - what is put into a statement is a constant of this module, or an integer
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from glob import escape
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, TypedDict
 
 import duckdb
 
@@ -22,6 +23,15 @@ from setanon_dagster.verdict import FileVerdict
 
 Connection = duckdb.DuckDBPyConnection
 Columns = tuple[tuple[str, str], ...]
+
+
+class Limits(TypedDict):
+    """How much of the machine DuckDB may take, and where it spills what memory cannot hold."""
+
+    threads: int | None
+    memory: str | None
+    spill: Path | None
+
 
 LAYOUTS: Final[Mapping[str, Columns]] = {
     "sets": (("thread_id", "VARCHAR"), ("keywords", "VARCHAR[]")),
@@ -52,6 +62,38 @@ def verify_file(  # noqa: PLR0913 - the file, what it is held against, and three
     owners = least if min_owners is None else min_owners
     if owners < 0:
         raise InvalidParameterError(f"min_owners must be 0 (off) or more; got {owners}.")
+    with _connection(threads, memory, spill) as connection:
+        return _verdict(connection, path, least, ledger, words, owners)
+
+
+def false_entries(
+    ledger: Path,
+    clusters: Path,
+    *,
+    threads: int | None = None,
+    memory: str | None = None,
+    spill: Path | None = None,
+) -> int:
+    """Count the entries of a ledger (thread, user) whose thread is no thread of that user.
+
+    A ledger that names wrong users would make a crowd of one: k users by the ledger may be fewer
+    by the log. `clusters` has the user of every thread.
+    """
+    with _connection(threads, memory, spill) as connection:
+        _view(connection, "ledger", ledger)
+        _view(connection, "threads", clusters)
+        return _ask(
+            connection,
+            """SELECT count(*) AS false FROM ledger LEFT JOIN threads USING (thread)
+                WHERE threads."user" IS DISTINCT FROM ledger."user" """,
+        )["false"]
+
+
+@contextmanager
+def _connection(
+    threads: int | None, memory: str | None, spill: Path | None
+) -> Iterator[Connection]:
+    """A connection of its own, within these limits."""
     # What DuckDB spills may be private, and its own choice is a folder where the process runs.
     with TemporaryDirectory(prefix="setanon-", dir=spill) as own, duckdb.connect() as connection:
         limits = {"temp_directory": own, "threads": threads, "memory_limit": memory}
@@ -59,7 +101,7 @@ def verify_file(  # noqa: PLR0913 - the file, what it is held against, and three
         for name, value in limits.items():
             if value is not None:
                 connection.execute(f"SET {name} = ?", [value])
-        return _verdict(connection, path, least, ledger, words, owners)
+        yield connection
 
 
 def _verdict(  # noqa: PLR0913, PLR0917 - the arguments of `verify_file`

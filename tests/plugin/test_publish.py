@@ -41,7 +41,11 @@ def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
     tables = {
         "anonymized": table,
         "ledger": {"thread_id": ids, "thread": [n for *_, n in made], "user": people},
-        "clusters": {"user": people, "words": [sets[1]] * len(ids)},
+        "clusters": {
+            "thread": [n for *_, n in made],
+            "user": people,
+            "words": [sets[1]] * len(ids),
+        },
         "cost": {name: [5, value] for name, value in COST.items()}
         | {"k": [K, K], "method": ["best"] * 2, "round": ["star", "total"]},
         "rejected": {"line": [7], "reason": ["no time"]},
@@ -340,3 +344,17 @@ def test_latest_is_whole_wherever_publishing_is_killed(tmp_path):
     assert seen == {first.name, due.name}
     # Whatever was left, the next one publishes.
     assert published(paths, tmp_path / "outs" / str(len(codes) // 2)).name == due.name
+
+
+def test_a_ledger_that_names_other_users_than_the_log_is_refused(tmp_path):
+    paths = inputs(tmp_path / "in")
+    ledger = parquet.read_table(paths["ledger"])
+    users = ledger["user"].to_pylist()
+    wrong = ledger.set_column(2, "user", pa.array(users[1:] + users[:1]))
+    parquet.write_table(wrong, paths["ledger"])
+
+    with pytest.raises(NotAnonymousError, match="must name the user of each thread") as caught:
+        published(paths, tmp_path / "out")
+
+    assert not any(canary in str(caught.value) for canary in CANARIES)
+    assert not (tmp_path / "out" / "releases" / "latest").exists()
