@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from test_case_study import SESSION, published
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,6 +20,22 @@ def test_the_readme_prints_what_it_says():
         exec(code, {})  # noqa: S102 - our own README
 
     assert output.getvalue() == printed
+
+
+def test_the_user_of_the_readme_is_the_one_of_the_case_study(published):
+    rows = re.findall(
+        r"^\| (?!she typed|-)(.*?) \| (.*?) \|$", README.split("\n## ")[0], re.MULTILINE
+    )
+    typed = [before.replace("~~", "") for before, _ in rows]
+    read = [after.replace("**", "") for _, after in rows]
+    hers = {query for thread in published[0] for query in thread}
+
+    assert len(rows) == 6
+    assert set(typed) <= set(SESSION)
+    assert set(read[:-1]) <= hers
+    assert [re.sub(r"~~\S+~~ ?", "", before).strip() for before, _ in rows[:-1]] == [
+        re.sub(r"\*\*\S+\*\* ?", "", after) for _, after in rows[:-1]
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.py)`", PAPER))))
