@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_case_study import SESSION, published
+from test_case_study import SESSION, case_study
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,13 +22,13 @@ def test_the_readme_prints_what_it_says():
     assert output.getvalue() == printed
 
 
-def test_the_user_of_the_readme_is_the_one_of_the_case_study(published):
+def test_the_user_of_the_readme_is_the_one_of_the_case_study():
     rows = re.findall(
         r"^\| (?!she typed|-)(.*?) \| (.*?) \|$", README.split("\n## ")[0], re.MULTILINE
     )
     typed = [before.replace("~~", "") for before, _ in rows]
     read = [after.replace("**", "") for _, after in rows]
-    hers = {query for thread in published[0] for query in thread}
+    hers = {query for thread in case_study()[0] for query in thread}
 
     assert len(rows) == 6
     assert set(typed) <= set(SESSION)

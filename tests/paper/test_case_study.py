@@ -34,6 +34,10 @@ OTHERS = [
 
 @pytest.fixture(scope="module")
 def published():
+    return case_study()
+
+
+def case_study():
     """Her published threads, and everything that was published."""
     sessions = [(f"other-{number}", session) for number, session in enumerate(OTHERS)]
     sessions.insert(5, (HER, SESSION))
