@@ -3,8 +3,10 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 READY := .venv/ready
+# To release something, less is needed than to develop; what is there already will do.
+USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test check bench clean
+.PHONY: test check bench release ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -19,13 +21,22 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/run.py $(DATA)
 
+# A made-up log from beginning to end: read, anonymized, checked, verified, published.
+release: $(USABLE)
+	$(BIN)/setanon demo
+
+ui: $(READY)
+	$(BIN)/setanon ui
+
 # The build backend comes first, so that it is pinned too and nothing is built in isolation.
-$(READY): pyproject.toml constraints.txt
+$(READY): EXTRA := dev
+.venv/usable: EXTRA := dagster
+$(READY) .venv/usable: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		hatchling editables
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		--no-build-isolation --editable '.[dev]'
+		--no-build-isolation --editable '.[$(EXTRA)]'
 	touch $@
 
 clean:

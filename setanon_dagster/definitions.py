@@ -1,6 +1,4 @@
-"""Everything of one release as Dagster definitions; and those of the demo, for `workspace.yaml`."""
-
-from typing import Final
+"""Everything of one release as Dagster definitions."""
 
 import dagster as dg
 
@@ -10,9 +8,6 @@ from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
 from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
 from setanon_dagster.storage import DuckDBParquetStorage
-
-DEMO: Final = "SETANON_DEMO"
-"""The environment variable with the folder of the demo."""
 
 
 def build_setanon_definitions(
