@@ -2,28 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import dagster as dg
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.sets import Ints
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.parquet import connect, write_parquet
+from setanon_dagster.parquet import connect, private_folder, write_parquet
 from setanon_dagster.publish import publish
 from setanon_dagster.refusal import refusing
 from setanon_dagster.sources import Read, read_source
 from setanon_dagster.sources.intake import Window
 from setanon_dagster.specs import SetAnonTranslator, specs_of
 from setanon_dagster.stages import (
-    ROUNDS,
     anonymize_clusters,
     basket_clusters_table,
+    cluster_sizes,
     clusters_table,
+    distinct,
+    smallest_group,
     threads_table,
 )
 
@@ -65,7 +66,8 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
 
     @dg.multi_asset(
         name=f"{config.name}__{first}",
-        ins={} if upstream is None else {"upstream": dg.AssetIn(upstream)},
+        # Of any type: whoever keeps the asset decides what it is loaded as.
+        ins={} if upstream is None else {"upstream": dg.AssetIn(upstream, dagster_type=dg.Any)},
         outs=_outs(config, specs, first, "rejected_rows"),
         partitions_def=specs[first].partitions_def,
         retry_policy=RETRIES,
@@ -85,7 +87,8 @@ def _found(config: ReleaseConfig, window: Window | None, upstream: object = None
     connection = connect(temp_folder=config.stages)
     if upstream is None:
         return read_source(config.source, window, connection=connection)
-    with TemporaryDirectory() as folder:
+    # Private, as all that lies between source and release.
+    with TemporaryDirectory(dir=private_folder(config.stages)) as folder:
         path = Path(folder) / "upstream.parquet"
         write_parquet(upstream, path)
         source = replace(config.source, uri=str(path), table=None)
@@ -102,8 +105,7 @@ def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     def threads(raw_log: pa.Table) -> dg.Output[pa.Table]:
         with refusing():
             table = threads_table(raw_log, config.params())
-        users = pc.count_distinct(table["user"]).as_py()
-        found = _distinct(table["thread"])
+            users, found = distinct(table["user"]), distinct(table["thread"])
         return dg.Output(
             table,
             metadata={
@@ -126,17 +128,18 @@ def _clusters(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         partitions_def=specs["clusters"].partitions_def,
     )
     def clusters(before: pa.Table) -> dg.Output[pa.Table]:
-        params = config.params()
         with refusing():
+            params = config.params()
             if "threads" in specs:
                 table = clusters_table(before, params)
             else:
                 table = basket_clusters_table(before)
-        sizes = _cluster_sizes(table, params.p)
-        items = pc.sum(pc.list_value_length(table["items"])).as_py() or 0
+            users, sizes = distinct(table["user"]), cluster_sizes(table, params.p)
+            items = pc.sum(pc.list_value_length(table["items"])).as_py() or 0
         return dg.Output(
             table,
             metadata={
+                "users": users,
                 "threads": len(table),
                 "keywords per thread": items / max(len(table), 1),
                 f"clusters, p = {params.p}": len(sizes),
@@ -166,10 +169,11 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     ) -> Iterator[dg.Output[pa.Table]]:
         with refusing():
             found = anonymize_clusters(clusters, config.params())
+            total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
+            groups = distinct(found.threads["group"])
+            smallest = smallest_group(found.threads, found.ledger)
         for remark in found.remarks:
             context.log.warning(remark)
-        total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
-        groups = _distinct(found.threads["group"])
         published = len(found.ledger)
         yield dg.Output(
             found.threads,
@@ -177,7 +181,7 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             metadata={
                 "threads": published,
                 "groups": groups,
-                "smallest group": _smallest_group(found.threads, found.ledger),
+                "smallest group": smallest,
                 "withdrawals": total["withdrawals"],
             },
         )
@@ -188,6 +192,7 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             metadata={
                 name: total[name]
                 for name in ("additions", "deletions", "respellings", "retained", "factor")
+                if isfinite(total[name])  # the UI knows no infinity
             },
         )
 
@@ -243,23 +248,3 @@ def _window(context: dg.AssetExecutionContext) -> Window | None:
         return None
     window = context.partition_time_window
     return window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
-
-
-def _distinct(column: pa.ChunkedArray) -> int:
-    count: int = pc.count_distinct(column).as_py()
-    return count
-
-
-def _cluster_sizes(table: pa.Table, p: int) -> Ints:
-    """Threads in each cluster of the round with p Min-Hashes."""
-    keys = pc.list_element(table["keys"], ROUNDS.index(p)).to_numpy()
-    return np.unique(keys, return_counts=True)[1]
-
-
-def _smallest_group(threads: pa.Table, ledger: pa.Table) -> int:
-    """Users of the group that has fewest."""
-    groups = threads.select(["thread_id", "group"]).group_by(["thread_id", "group"]).aggregate([])
-    users = (
-        groups.join(ledger, "thread_id").group_by("group").aggregate([("user", "count_distinct")])
-    )
-    return pc.min(users["user_count_distinct"]).as_py() or 0

@@ -16,6 +16,7 @@ import duckdb
 
 from setanon_core.params import check_choice
 from setanon_core.release import FORMATS, Format
+from setanon_dagster.parquet import connect, read_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,11 +230,8 @@ def counted(files: Files, query: str) -> dict[str, int]:
 def _opened(files: Files) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory with a view of each file."""
     # What does not fit into memory is private data: it must not spill into the working directory.
-    with TemporaryDirectory(prefix="setanon-") as spill, duckdb.connect() as connection:
-        connection.execute("SET python_enable_replacements = false")
+    with TemporaryDirectory(prefix="setanon-") as spill, connect(temp_folder=spill) as connection:
         connection.execute("SET enable_progress_bar = false")
-        connection.execute(f"SET temp_directory = '{spill}'")
         for stage, path in files.items():
-            # A folder named key=value is not a column.
-            connection.read_parquet(str(path), hive_partitioning=False).create_view(stage)
+            read_parquet(path, connection, stage).create_view(stage)
         yield connection

@@ -1,16 +1,13 @@
 """A release as a Dagster component: a few lines of YAML are a whole pipeline."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
 from glob import escape, has_magic
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 import dagster as dg
-from dagster_shared.libraries import DagsterLibraryRegistry
 from pydantic import BaseModel, WithJsonSchema, create_model, model_validator
 
 from setanon_dagster.config import ReleaseConfig
@@ -25,9 +22,6 @@ from setanon_dagster.knobs import (
 )
 from setanon_dagster.scaffolding import ReleaseScaffolder
 from setanon_dagster.specs import SetAnonTranslator
-
-with suppress(PackageNotFoundError):  # Run from a checkout, it has no version.
-    DagsterLibraryRegistry.register("setanon", version("setanon"), is_dagster_package=False)
 
 
 class ReleaseAttributes(dg.Model):

@@ -12,7 +12,7 @@ from setanon_core.errors import InvalidParameterError
 from setanon_core.keywords import Identity
 from setanon_core.params import GrouperName, Method, Operations, check_choice
 from setanon_core.release import Format, ReleaseParams, Spelling
-from setanon_core.similarity import EditDistance
+from setanon_core.similarity import EditDistance, check_share
 from setanon_dagster.sources import Source
 
 Partition = Literal["day", "week", "month"]
@@ -25,6 +25,9 @@ SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a
 """The environment variable with the key of the thread ids."""
 
 UNTOLD: Final = frozenset({"measure", "tokenizer", "secret"})
+
+LAST_START: Final = 28
+"""The last day that every month has."""
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -85,7 +88,7 @@ class ReleaseConfig:
     """Release the log by day, week or month of its times; None releases all of it at once."""
 
     start: str | None = None
-    """First day of the partitions, as 2006-03-01; needed with partition."""
+    """First day of the first partition, as 2006-03-01; needed with partition."""
 
     cron: str = "0 6 * * *"
     """When the schedule starts a release, once it is switched on."""
@@ -104,10 +107,15 @@ class ReleaseConfig:
             check_choice("partition", self.partition, PARTITIONS)
             if self.source.kind == "baskets":
                 raise InvalidParameterError("partition must be left out: baskets have no time.")
-            self.first_day()
+            if self.first_day().day > LAST_START and self.partition == "month":
+                raise InvalidParameterError(
+                    f"start must be one of the first {LAST_START} days of a month where months "
+                    f"are released: every month has those; got day {self.first_day().day}."
+                )
         if self.source.kind == "baskets" and self.format == "queries":
             # Baskets have no queries: their sets are all there is to publish.
             object.__setattr__(self, "format", "sets")
+        check_share("similarity", self.similarity)
         self.params(b"checked only")
 
     def first_day(self) -> datetime:
@@ -127,7 +135,7 @@ class ReleaseConfig:
         return ReleaseParams(
             **{name: getattr(self, name) for name in shared},
             measure=EditDistance(relative=self.similarity),
-            secret=secret or os.environ.get(SECRET, "").encode() or token_bytes(32),
+            secret=secret or os.fsencode(os.environ.get(SECRET, "")) or token_bytes(32),
         )
 
     def told(self) -> dict[str, str | int | float | None]:

@@ -1,6 +1,10 @@
 """Everything of one release as Dagster definitions."""
 
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+
 import dagster as dg
+from dagster_shared.libraries import DagsterLibraryRegistry
 
 from setanon_dagster.assets import build_setanon_assets, storage_key
 from setanon_dagster.checks import build_checks
@@ -8,6 +12,9 @@ from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
 from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
 from setanon_dagster.storage import DuckDBParquetStorage
+
+with suppress(PackageNotFoundError):  # Run from a checkout, it has no version.
+    DagsterLibraryRegistry.register("setanon", version("setanon"), is_dagster_package=False)
 
 
 def build_setanon_definitions(

@@ -1,11 +1,12 @@
 """What runs by itself: releases by schedule or when a file changes, and a look at what is out."""
 
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 import dagster as dg
 
-from setanon_core.errors import NotAnonymousError
+from setanon_core.errors import NotAnonymousError, SetanonError
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.refusal import refusing
 from setanon_dagster.released import verify_file
@@ -14,6 +15,8 @@ from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
 Job = Any
 Schedule = Any
 """Dagster has no public name for a job, or a schedule, of assets that are still to be resolved."""
+
+NO_PART: Final = "No part of the log is over."
 
 LOOK_EVERY: Final = 60
 """Seconds between two looks of the sensor at the source."""
@@ -28,7 +31,6 @@ def release_job(config: ReleaseConfig, translator: SetAnonTranslator | None = No
             *(spec.key for spec in specs_of(config, translator).values())
         ),
         description="Read, separate, cluster, anonymize, check, verify and publish.",
-        partitions_def=partitions_of(config),
         # Four trivial steps in processes of their own take 40 s, most of it imports.
         executor_def=dg.in_process_executor,
     )
@@ -36,14 +38,33 @@ def release_job(config: ReleaseConfig, translator: SetAnonTranslator | None = No
 
 def release_schedule(config: ReleaseConfig, job: Job) -> Schedule:
     """Release by the clock, once somebody switches it on; of a partitioned log the last part."""
-    name, off = f"{config.name}_schedule", dg.DefaultScheduleStatus.STOPPED
-    if config.partition is not None:
-        return dg.build_schedule_from_partitioned_job(job, name=name, default_status=off)
-    return dg.ScheduleDefinition(name=name, job=job, cron_schedule=config.cron, default_status=off)
+
+    # Dagster's own schedule of a partitioned job has no place for a cron.
+    @dg.schedule(
+        name=f"{config.name}_schedule",
+        job=job,
+        cron_schedule=config.cron,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description="Starts a release by the clock.",
+    )
+    def schedule(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if config.partition is None:
+            return dg.RunRequest()
+        with dg.partition_loading_context(effective_dt=context.scheduled_execution_time):
+            part = _last_part(config)
+        if part is None:
+            return dg.SkipReason(NO_PART)
+        # By its key, a part is released once, however often the clock strikes in it.
+        return dg.RunRequest(run_key=part, partition_key=part)
+
+    return schedule
 
 
 def source_sensor(config: ReleaseConfig, job: Job) -> dg.SensorDefinition:
-    """Release when a source file is new or has changed, once somebody switches it on."""
+    """Release when a source file is new or has changed, once somebody switches it on.
+
+    Of a partitioned log, the last part that is over is released; others are for a backfill.
+    """
 
     @dg.sensor(
         name=f"{config.name}_source_sensor",
@@ -53,15 +74,34 @@ def source_sensor(config: ReleaseConfig, job: Job) -> dg.SensorDefinition:
         description="Starts a release when a source file appears or changes.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        with refusing():
-            files = [(str(path), path.stat()) for path in config.source.paths]
-        seen = ";".join(f"{path}:{file.st_mtime_ns}:{file.st_size}" for path, file in files)
+        if config.upstream is not None:
+            return dg.SkipReason("The source is an asset: automation conditions follow it.")
+        try:
+            seen = _looks(config)
+        except (SetanonError, OSError) as error:
+            return dg.SkipReason(f"The source is not there ({type(error).__name__}).")
+        part = _last_part(config) if config.partition else None
+        if config.partition and part is None:
+            return dg.SkipReason(NO_PART)
         if seen == context.cursor:
             return dg.SkipReason("The source is as it was.")
         context.update_cursor(seen)
-        return dg.RunRequest(run_key=f"{config.name}:{seen}")
+        return dg.RunRequest(run_key=f"{config.name}:{seen}", partition_key=part)
 
     return sensor
+
+
+def _looks(config: ReleaseConfig) -> str:
+    """A digest of the names, times and sizes of the source's files; it grows with none of them."""
+    files = [(str(path), path.stat()) for path in config.source.paths]
+    told = [(path, file.st_mtime_ns, file.st_size) for path, file in files]
+    return blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _last_part(config: ReleaseConfig) -> str | None:
+    """The last part of a log that is over; None before the first is."""
+    parts = partitions_of(config)
+    return None if parts is None else parts.get_last_partition_key()
 
 
 def verify_job(config: ReleaseConfig) -> dg.JobDefinition:

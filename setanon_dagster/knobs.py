@@ -67,15 +67,6 @@ RANGES: Final[Mapping[str, Schema]] = {
 EXAMPLES: Final[Schema] = {"name": "searches", "uri": "data/log.tsv", "k": 3, "out": "out"}
 """Values of the knobs that have no default."""
 
-UNSAID: Final[Mapping[str, str]] = {
-    "time_column": "Column of the times of a log, by name or by position from 0.",
-    "query_column": "Column of the queries of a log, by name or by position from 0.",
-    "record_column": "Column that says which basket a row is of, by name or by position from 0.",
-    "item_column": "Column of the items of baskets, by name or by position from 0.",
-    "encoding": "How a text file is encoded.",
-}
-"""Sentences for the fields that have none."""
-
 
 @cache
 def sentences(owner: type) -> Mapping[str, str]:
@@ -99,7 +90,7 @@ def sentences(owner: type) -> Mapping[str, str]:
 
 def describe(owner: type, name: str) -> str:
     """What a knob is for, and its choices."""
-    said = sentences(owner).get(name, UNSAID.get(name, ""))
+    said = sentences(owner).get(name, "")
     offered = [str(value) for value in choices(hints_of(owner)[name])]
     if not all(choice in said for choice in offered):
         said = f"{said} One of {', '.join(offered)}."

@@ -9,7 +9,7 @@ import click
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.knobs import UNSAID, choices, defaults_of, hints_of, sentences
+from setanon_dagster.knobs import choices, defaults_of, hints_of, sentences
 from setanon_dagster.sources import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,12 +20,11 @@ NOT_OPTIONS: Final = frozenset(
 )
 
 SAID: Final[Mapping[str, str]] = {
-    **UNSAID,
     "name": "Names the release in public: lower case letters, digits and _; its kind by default.",
     "user_column": "Column of the users, by name or by position from 0; '' for baskets without.",
     "table": "Table or view of SOURCE, a DuckDB file; with its schema if need be: schema.table.",
 }
-"""Where a field has no sentence, or one for Python only."""
+"""Where a field has a sentence for Python only."""
 
 MOST_KS: Final = 1000
 """Of a range: more are a slip of the finger."""

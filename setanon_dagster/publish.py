@@ -95,14 +95,16 @@ def publish(  # noqa: PLR0913, PLR0917 - what is published, what it is held agai
         for what, source in given.items():
             if isinstance(source, Path):
                 _copy(source, kept / f"{what}.parquet")
+        typed = spill / "clusters.parquet"
+        _hold(clusters, typed)
         _write_threads(anonymized, staged / THREADS, format, threads, memory, spill)
         limits: Limits = {"threads": threads, "memory": memory, "spill": spill}
         entries = kept / "ledger.parquet"
         verdict = verify_file(
-            staged / THREADS, k, entries, words=clusters, min_owners=owners, **limits
+            staged / THREADS, k, entries, words=typed, min_owners=owners, **limits
         )
         costs = costs_of(cost, told)
-        _refuse(verdict, false_entries(entries, clusters, **limits), costs)
+        _refuse(verdict, false_entries(entries, typed, **limits), costs)
         digest = _digest(staged / THREADS)
         certificate = certificate_of(digest, told, costs, verdict)
         _write(staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n")
@@ -185,6 +187,14 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfileobj(origin, copy)
         copy.flush()
         os.fsync(copy.fileno())
+
+
+def _hold(source: Path, target: Path) -> None:
+    """Keep a file as it is now, whoever replaces it: by another name if that can be, or a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        _copy(source, target)
 
 
 def _private(path: str, flags: int) -> int:

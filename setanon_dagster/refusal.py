@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from traceback import extract_tb
 
 import dagster as dg
+import duckdb
 
 from setanon_core.errors import SetanonError
 
@@ -13,12 +14,14 @@ from setanon_core.errors import SetanonError
 def refusing(*, retry: bool = False) -> Iterator[None]:
     """Let only our own sentences through; of any other error, its class and where it was raised.
 
-    Ours are final: what was refused once is refused again. Others are retried if asked for.
+    Ours are final: what was refused once is refused again. Others are retried if asked for, and so
+    are ours where a file was out of reach.
     """
     try:
         yield
     except SetanonError as error:
-        raise dg.Failure(str(error), allow_retries=False) from None
+        absent = isinstance(error.__context__, OSError | duckdb.IOException)
+        raise dg.Failure(str(error), allow_retries=retry and absent) from None
     except dg.Failure:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, its text must not get through

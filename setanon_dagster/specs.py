@@ -38,6 +38,8 @@ class SetAnonTranslator:
 
     def get_asset_spec(self, stage: Stage) -> dg.AssetSpec:
         """Key, description, group, kinds and owners of a stage's asset."""
+        # Automation sees assets, not files: what is read from a file waits for a job or a sensor.
+        of_file = stage.name in SOURCES and stage.config.upstream is None
         return dg.AssetSpec(
             key=dg.AssetKey([stage.config.name, stage.name]),
             description=STAGES[stage.name],
@@ -45,7 +47,7 @@ class SetAnonTranslator:
             kinds={"parquet", "duckdb"},
             owners=list(stage.config.owners),
             metadata={"setanon/k": stage.config.k, "setanon/method": stage.config.method},
-            automation_condition=None if stage.name in SOURCES else ready(),
+            automation_condition=None if of_file else ready(),
             partitions_def=partitions_of(stage.config),
         )
 
@@ -62,12 +64,14 @@ def partitions_of(config: ReleaseConfig) -> dg.TimeWindowPartitionsDefinition | 
     """Days, weeks or months of the log, if it is released in parts."""
     if config.partition is None:
         return None
-    kinds: Mapping[str, type[dg.TimeWindowPartitionsDefinition]] = {
-        "day": dg.DailyPartitionsDefinition,
-        "week": dg.WeeklyPartitionsDefinition,
-        "month": dg.MonthlyPartitionsDefinition,
-    }
-    return kinds[config.partition](start_date=config.first_day())  # type: ignore[call-arg]  # Dagster's subclasses know it
+    first = config.first_day()
+    # Weeks and months begin as the first does: else the days before a Sunday, or before the first
+    # of a month, would be in no part. Dagster counts weekdays from Sunday.
+    if config.partition == "day":
+        return dg.DailyPartitionsDefinition(first)
+    if config.partition == "week":
+        return dg.WeeklyPartitionsDefinition(first, day_offset=first.isoweekday() % 7)
+    return dg.MonthlyPartitionsDefinition(first, day_offset=first.day)
 
 
 def specs_of(

@@ -4,7 +4,7 @@ Each takes the table of the stage before it and returns its own; the algorithms 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -172,7 +172,7 @@ def _cost_rows(cost: ReleaseCost) -> Iterator[dict[str, str | int | float]]:
             **_flips(flips),
             "respellings": cost.respellings,
             "lower_bound": certificate.lower_bound,
-            "factor": flips.total / certificate.lower_bound if certificate.lower_bound else 1.0,
+            "factor": replace(certificate, cost=flips).factor,
             "retained": 1 - flips.total / max(cost.keywords, 1),
         }
 
@@ -183,6 +183,27 @@ def _flips(cost: Cost) -> dict[str, int]:
         "deletions": cost.deletions,
         "withdrawals": cost.withdrawals,
     }
+
+
+def distinct(column: pa.ChunkedArray) -> int:
+    """How many different values there are."""
+    count: int = pc.count_distinct(column).as_py()
+    return count
+
+
+def cluster_sizes(table: pa.Table, p: int) -> Ints:
+    """Threads in each cluster of the round with p Min-Hashes."""
+    keys = pc.list_element(table["keys"], ROUNDS.index(p)).to_numpy()
+    return np.unique(keys, return_counts=True)[1]
+
+
+def smallest_group(threads: pa.Table, ledger: pa.Table) -> int:
+    """Users of the group that has fewest."""
+    groups = threads.select(["thread_id", "group"]).group_by(["thread_id", "group"]).aggregate([])
+    users = (
+        groups.join(ledger, "thread_id").group_by("group").aggregate([("user", "count_distinct")])
+    )
+    return pc.min(users["user_count_distinct"]).as_py() or 0
 
 
 def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:

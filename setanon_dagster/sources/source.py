@@ -37,9 +37,16 @@ class Source:
     """None: baskets without users. Left as it is, baskets may have such a column or not."""
 
     time_column: Column = "time"
+    """Column of the times of a log, by name or by position from 0."""
+
     query_column: Column = "query"
+    """Column of the queries of a log, by name or by position from 0."""
+
     record_column: Column = "record"
+    """Column that says which basket a row is of, by name or by position from 0."""
+
     item_column: Column = "item"
+    """Column of the items of baskets, by name or by position from 0."""
 
     header: bool | None = None
     """None: the first line is a header if it has the names of the columns, in any case."""
@@ -51,6 +58,7 @@ class Source:
     """Whether quotes enclose cells (RFC 4180); None: unless the delimiter is a tab or a blank."""
 
     encoding: Encoding = "utf-8"
+    """How a text file is encoded."""
 
     time_format: str | None = None
     """iso, epoch, yymmddhhmmss, yyyymmddhhmmss or a format of strptime; None: found out.

@@ -1,0 +1,37 @@
+"""One good run for the whole session: Great Expectations takes seconds to import."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `trial`, and for the processes of a test
+
+
+@pytest.fixture(autouse=True)
+def _no_secret(monkeypatch):
+    monkeypatch.delenv("SETANON_SECRET", raising=False)
+
+
+@pytest.fixture(scope="session")
+def good(tmp_path_factory):
+    """A whole run of the small log, with all checks: how it was asked for, and what came of it."""
+    pytest.importorskip("dagster")
+    pytest.importorskip("great_expectations")
+    from trial import asked, run
+
+    config = asked(tmp_path_factory.mktemp("good"))
+    ran = run(config)
+    assert ran.success, ran.failures
+    return config, ran
+
+
+@pytest.fixture
+def stored(good, tmp_path):
+    """A copy of what the good run has stored and published, for a test to spoil."""
+    from trial import asked
+
+    folder = Path(good[0].out).parent
+    shutil.copytree(folder, tmp_path, symlinks=True, dirs_exist_ok=True)
+    return asked(tmp_path, rows=None)

@@ -1,0 +1,226 @@
+"""The stages on Arrow tables say what the core says in memory."""
+
+from datetime import datetime, timedelta
+from random import Random
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from setanon_core.baskets import Baskets, anonymize_baskets
+from setanon_core.log import Log, anonymize_log
+from setanon_core.log import threads_of as core_threads
+from setanon_core.model import Certificate, Cost
+from setanon_core.pipeline import sweep
+from setanon_core.release import QueryRelease, ReleaseCost, ReleaseParams
+from setanon_dagster.demo import demo_rows
+from setanon_dagster.publish import publish
+from setanon_dagster.stages import (
+    TOTAL,
+    anonymize_clusters,
+    basket_clusters_table,
+    clusters_table,
+    cost_table,
+    sweep_table,
+    threads_table,
+)
+
+SECRET = b"made up for a test"
+START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
+RAW = pa.schema([("user", pa.string()), ("time", pa.timestamp("us")), ("query", pa.string())])
+QUERIES = ["pine straw", "pine straw mulch", "straw", "garden hose", "hosé", "", "pyne straw", "…"]
+COLUMNS = {
+    "queries": ["thread_id", "group", "position", "query"],
+    "sets": ["thread_id", "group", "keywords"],
+}
+COST = [
+    "k", "method", "round", "threads", "keywords", "additions", "deletions", "withdrawals",
+    "respellings", "lower_bound", "factor", "retained",
+]  # fmt: skip
+
+
+def raw_of(rows):
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return pa.table(list(map(list, columns)), schema=RAW)
+
+
+def asked(**knobs):
+    return ReleaseParams(**{"k": 2, "secret": SECRET, **knobs})
+
+
+def staged(raw, params):
+    return anonymize_clusters(clusters_table(threads_table(raw, params), params), params)
+
+
+@st.composite
+def logs(draw):
+    """Rows whose times all differ."""
+    rows = draw(st.lists(st.tuples(st.sampled_from("abcdé"), st.sampled_from(QUERIES)), max_size=9))
+    gaps = st.sampled_from([1, 60, 86_400 * 40])
+    seconds = [draw(gaps) for _ in rows]
+    return [
+        (user, START + timedelta(seconds=sum(seconds[: n + 1])), query)
+        for n, (user, query) in enumerate(rows)
+    ]
+
+
+PARAMS = st.builds(
+    asked,
+    k=st.integers(2, 3),
+    format=st.sampled_from(["queries", "sets"]),
+    method=st.sampled_from(["best", "paper"]),
+    p=st.integers(1, 4),
+    min_owners=st.sampled_from([None, 0]),
+    identity=st.sampled_from(["exact", "minhash"]),
+)
+
+
+def assert_equal(found, release, ledger, cost):
+    assert found.threads["thread_id"].to_pylist() == list(release.thread_ids)
+    if isinstance(release, QueryRelease):
+        assert found.threads["position"].to_pylist() == list(release.positions)
+        assert found.threads["query"].to_pylist() == list(release.queries)
+    else:
+        assert found.threads["keywords"].to_pylist() == list(map(list, release.keywords))
+    assert found.ledger["thread_id"].to_pylist() == list(ledger.thread_ids)
+    assert found.ledger["user"].to_pylist() == list(ledger.users)
+    total = found.cost.to_pylist()[-1]
+    flips = cost.certificate.cost
+    assert (total["round"], total["k"]) == (TOTAL, cost.k)
+    assert (total["threads"], total["keywords"]) == (cost.threads, cost.keywords)
+    assert (total["additions"], total["deletions"]) == (flips.additions, flips.deletions)
+    assert (total["withdrawals"], total["respellings"]) == (flips.withdrawals, cost.respellings)
+    assert total["lower_bound"] == cost.certificate.lower_bound
+    assert (total["factor"], total["retained"]) == (cost.certificate.factor, cost.retained)
+    assert [row["round"] for row in found.cost.to_pylist()[:-1]] == [r.name for r in cost.rounds]
+
+
+@given(logs(), PARAMS)
+@settings(max_examples=60)
+def test_the_stages_of_a_log_are_the_core_s(rows, params):
+    assert_equal(staged(raw_of(rows), params), *anonymize_log(rows, params))
+
+
+@given(logs(), PARAMS, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_the_order_of_the_lines_does_not_matter_where_times_differ(rows, params, random):
+    shuffled = random.sample(rows, len(rows))
+    one, other = staged(raw_of(rows), params), staged(raw_of(shuffled), params)
+    assert one.threads.drop_columns("group") == other.threads.drop_columns("group")
+    assert (one.ledger["user"], one.cost) == (other.ledger["user"], other.cost)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["tea", "é", "a b"])), max_size=12),
+    st.sampled_from(["best", "paper"]),
+    st.booleans(),
+)
+@settings(max_examples=40)
+def test_the_stages_of_baskets_are_the_core_s(pairs, method, own):
+    records, items = [f"r{n}" for n, _ in pairs], [item for _, item in pairs]
+    users = records if own else [f"u{n % 4}" for n, _ in pairs]
+    params = asked(method=method, format="sets")
+    raw = pa.table(
+        [pa.array(each, pa.string()) for each in (records, items, users)],
+        names=["record", "item", "user"],
+    )
+    found = anonymize_clusters(basket_clusters_table(raw), params)
+    assert_equal(found, *anonymize_baskets(Baskets(records, items, users), params))
+
+
+def demo(users=150):
+    """The demo's rows in the order of their times, which all differ."""
+    names, times, queries = map(sum, zip(*demo_rows(users), strict=True), ([], [], []))
+    rows = sorted(zip(times, names, queries, strict=True))
+    return [
+        (user, datetime.fromisoformat(time) + timedelta(microseconds=n), query)
+        for n, (time, user, query) in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize("format", ["queries", "sets"])
+@pytest.mark.parametrize("method", ["best", "paper"])
+def test_a_demo_log_goes_through_the_stages_as_through_the_core(format, method):  # noqa: A002
+    params = asked(k=2, p=1, format=format, method=method)
+    found = staged(raw_of(demo()), params)
+    assert len(found.ledger) > 10
+    assert found.threads.column_names == COLUMNS[format]
+    assert_equal(found, *anonymize_log(demo(), params))
+
+
+@pytest.mark.parametrize("format", ["queries", "sets"])
+def test_an_empty_log_keeps_the_columns_and_types(format):  # noqa: A002
+    params = asked(format=format)
+    empty, full = raw_of([]), raw_of(demo())
+    threads = threads_table(empty, params)
+    assert threads.schema == threads_table(full, params).schema
+    clusters = clusters_table(threads, params)
+    assert clusters.schema == clusters_table(threads_table(full, params), params).schema
+    found = anonymize_clusters(clusters, params)
+    other = staged(full, params)
+    assert found.threads.schema == other.threads.schema
+    assert found.ledger.schema == other.ledger.schema
+    assert found.cost.schema == other.cost.schema
+    assert (len(found.threads), len(found.ledger)) == (0, 0)
+    assert found.cost["keywords"].to_pylist()[-1] == 0
+    assert len(basket_clusters_table(empty.rename_columns(["record", "item", "user"]))) == 0
+
+
+def test_threads_and_clusters_have_the_columns_of_the_contract():
+    params = asked()
+    threads = threads_table(raw_of(demo()), params)
+    assert threads.column_names == ["thread", "user", "time", "position", "query"]
+    rows = threads.to_pylist()
+    assert rows == sorted(rows, key=lambda row: (row["thread"], row["position"]))
+    clusters = clusters_table(threads, params)
+    kinds = dict(zip(clusters.column_names, map(str, clusters.schema.types), strict=True))
+    assert list(kinds) == ["thread", "user", "name", "words", "lengths", "items", "keys"]
+    assert "uint64" in kinds["keys"]
+    for row in clusters.to_pylist():
+        assert sum(row["lengths"]) == len(row["words"])
+        assert row["items"] == sorted(set(row["words"]))
+        assert len(row["keys"]) == 5
+
+
+@pytest.mark.parametrize("method", ["best", "paper"])
+def test_a_sweep_is_the_core_s(method):
+    params, ks = asked(method=method), range(2, 6)
+    clusters = clusters_table(threads_table(raw_of(demo()), params), params)
+    table = sweep_table(clusters, params, ks)
+    assert table.column_names == COST
+    totals = [row for row in table.to_pylist() if row["round"] == TOTAL]
+    costs = list(sweep(core_threads(Log.from_rows(demo()), params), params, ks))
+    assert [row["k"] for row in totals] == list(ks)
+    for row, cost in zip(totals, costs, strict=True):
+        assert row["deletions"] == cost.certificate.cost.deletions
+        assert row["withdrawals"] == cost.certificate.cost.withdrawals
+        assert row["factor"] == cost.certificate.factor
+
+
+def test_a_cost_without_a_lower_bound_has_no_finite_factor():
+    flips = Cost(additions=1, deletions=2, withdrawals=0)
+    cost = ReleaseCost(2, 5, 9, 0, Certificate(flips, lower_bound=0, proven_optimal=False))
+    assert cost_table([cost], asked())["factor"].to_pylist() == [float("inf")]
+
+
+def digest(rows, folder, secret=SECRET):
+    """What `publish` calls the release of these rows, through files as between assets."""
+    folder.mkdir()
+    params = asked(k=3, secret=secret)
+    clusters = clusters_table(threads_table(raw_of(rows), params), params)
+    found = anonymize_clusters(clusters, params)
+    tables = [found.threads, found.ledger, clusters, found.cost]
+    paths = [folder / f"{n}.parquet" for n in range(len(tables))]
+    for path, table in zip(paths, tables, strict=True):
+        parquet.write_table(table, path)
+    return publish(*paths, folder / "out", "trial", 3, None, "queries", {"method": "best"}).digest
+
+
+def test_the_same_secret_gives_the_same_bytes_and_the_order_of_lines_is_forgotten(tmp_path):
+    rows = demo()
+    first = digest(rows, tmp_path / "a")
+    assert digest(rows, tmp_path / "b") == first
+    assert digest(Random(7).sample(rows, len(rows)), tmp_path / "c") == first  # noqa: S311
+    assert digest(rows, tmp_path / "d", b"another") != first
