@@ -291,7 +291,7 @@ def test_what_cannot_be_checked_has_failed(tmp_path):
         "every_row_is_accounted_for",
         "edits_match_the_cost_report",
     }
-    assert "InvalidInputException" in found["every_set_has_k_users"].description
+    assert "SetanonError" in found["every_set_has_k_users"].description
     assert "canary" not in events
     assert not (tmp_path / "docs" / "all").exists()
 
