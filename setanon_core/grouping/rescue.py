@@ -2,7 +2,8 @@
 
 Paper:      none; the loss between clusters is what section 5.2 leaves on the table.
 Guarantee:  never costs more than what it was given; every group keeps k users.
-Complexity: O(pairs) a round, pairs = (distinct set, center) with an item in common.
+Complexity: O(pairs) a round, pairs = (distinct set, center) with an item in common, one of the
+            rarest that a center must have to be nearer than the present one.
 Deviation:  not in the paper. Centers stand still during a round, so that all its moves add up;
             majority centers afterwards only lower the cost.
 """
@@ -12,17 +13,17 @@ from typing import Final
 import numpy as np
 
 from setanon_core.flip import flip
-from setanon_core.grouping.matrices import sparse
+from setanon_core.grouping.matrices import Bools, sparse
 from setanon_core.grouping.seats import Seats
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
-from setanon_core.sets import Ints, Sets
+from setanon_core.sets import Ints, Sets, bounds_of
 
 ROUNDS: Final = 2
 """Later rounds move few records; the local search finds those moves too."""
 
-PAIRS: Final = 20_000_000
+PAIRS: Final = 2_000_000
 """Pairs of a set and a center held in memory at once."""
 
 
@@ -36,8 +37,10 @@ def rescue(records: Records, labels: Ints, params: Params) -> Ints:
     for _ in range(ROUNDS):
         if len(centers) == 0:
             break
-        target, saved = nearest_centers(distinct, centers, params)
         now = saved_by(records, rows, centers)
+        least = np.full(len(distinct), np.iinfo(np.int64).max)
+        np.minimum.at(least, ranks, now)
+        target, saved = nearest_centers(distinct, centers, params, least)
         moved = _move(records, rows, target[ranks], saved[ranks] - now, params.k)
         if moved is None:
             break
@@ -45,21 +48,33 @@ def rescue(records: Records, labels: Ints, params: Params) -> Ints:
     return rows
 
 
-def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, Ints]:
+def nearest_centers(
+    sets: Sets, centers: Sets, params: Params, least: Ints | None = None
+) -> tuple[Ints, Ints]:
     """For each set the center that saves most of it, and how much that is; 0 is withdrawal.
 
     Of a set S turned into c, |S & c| items are kept and |c - S| added: |S| less that is the cost.
+    Only centers that save more than `least` are looked for: such a center keeps more items than
+    that, so it cannot miss all of the |S| - least rarest.
     """
     width = max(sets.width, centers.width)
     holders = np.bincount(centers.items, minlength=width)
-    work = np.bincount(sets.rows, holders[sets.items], minlength=len(sets))
+    # Withdrawal saves nothing, and is always there.
+    at_least = np.zeros(len(sets), np.int64) if least is None else np.maximum(least, 0)
+    rare = _place(sets, holders) < (sets.sizes - at_least)[sets.rows]
+    work = np.bincount(sets.rows[rare], holders[sets.items[rare]], minlength=len(sets))
     cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
-    table = sparse(centers, width).T.tocsr()
+    table = sparse(centers, width)
+    by_item = table.T.tocsr()
     target = np.full(len(sets), WITHDRAWN)
     saved = np.zeros(len(sets), np.int64)
+    rarest, others = (sparse(_only(sets, mask), width) for mask in (rare, ~rare))
     for part in np.split(np.arange(len(sets)), cuts):
-        common = sparse(sets.take(part), width) @ table
+        common = rarest[part] @ by_item
         c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
+        if not rare.all():
+            row = np.repeat(part, np.diff(common.indptr))
+            kept += np.asarray(others[row].multiply(table[c]).sum(axis=1)).ravel()
         value = 2 * kept - centers.sizes[c]
         if params.operations == "deletions":
             value[kept < centers.sizes[c]] = -1
@@ -70,10 +85,23 @@ def nearest_centers(sets: Sets, centers: Sets, params: Params) -> tuple[Ints, In
             continue
         best, back = np.divmod(np.maximum.reduceat(key, common.indptr[:-1][some]), len(centers))
         rows = part[some]
-        good = best > 0
+        good = best > at_least[rows]
         target[rows[good]] = len(centers) - 1 - back[good]
         saved[rows[good]] = best[good]
     return target, saved
+
+
+def _place(sets: Sets, holders: Ints) -> Ints:
+    """The place of each item in its set, from 0, those with fewest holders first."""
+    order = np.lexsort((holders[sets.items], sets.rows))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - sets.offsets[:-1][sets.rows]
+    return place
+
+
+def _only(sets: Sets, keep: Bools) -> Sets:
+    """The sets without the item occurrences that are not to be kept."""
+    return Sets(sets.items[keep], bounds_of(np.bincount(sets.rows[keep], minlength=len(sets))))
 
 
 def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:

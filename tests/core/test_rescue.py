@@ -51,6 +51,25 @@ def test_the_nearest_center_is_found_and_withdrawal_where_none_saves(sets, cente
             assert list(zip(target.tolist(), saved.tolist(), strict=True)) == expected
 
 
+@given(
+    SETS, st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=1, max_size=5), st.data()
+)
+def test_only_centers_that_save_more_than_the_present_one_are_found(sets, centers, data):
+    least = [data.draw(st.integers(-2, len(one))) for one in sets]
+    for operations in ("both", "deletions"):
+        expected = [by_hand(one, centers, operations) for one in sets]
+        due = [
+            found if found[1] > have else (WITHDRAWN, 0)
+            for found, have in zip(expected, least, strict=True)
+        ]
+
+        target, saved = nearest_centers(
+            encoded(sets), encoded(centers), Params(2, operations=operations), np.array(least)
+        )
+
+        assert list(zip(target.tolist(), saved.tolist(), strict=True)) == due
+
+
 @given(SETS, st.data())
 def test_what_a_record_saves_is_its_size_less_its_cost(sets, data):
     center = st.frozensets(st.integers(0, 4), min_size=1)
