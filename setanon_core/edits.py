@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from setanon_core.errors import NotAnonymousError
 from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, rows_of
+from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, rows_of, spans
 
 EDGE: Final = -1
 """The neighbour of the first and the last word of a query."""
@@ -47,6 +47,12 @@ class Queries:
     def rows(self) -> Ints:
         """The query of each word."""
         return rows_of(self.offsets, len(self.words))
+
+    def take(self, positions: Ints) -> "Queries":
+        """The queries at `positions`, in that order."""
+        sizes = np.diff(self.offsets)[positions]
+        words = self.words[spans(self.offsets[:-1][positions], sizes)]
+        return Queries(words, bounds_of(sizes), self.threads[positions])
 
     def lists(self) -> Iterator[tuple[int, list[int]]]:
         """The thread and the words of every query."""
@@ -98,23 +104,27 @@ def _only(queries: Queries, keep: npt.NDArray[np.bool_]) -> Queries:
 
 def _with_added(queries: Queries, labels: Ints, missing: dict[int, list[int]]) -> Queries:
     """Rewrite the threads that lack something; all others stay as they are."""
-    threads: dict[int, list[list[int]]] = {thread: [] for thread in missing}
+    lacking = np.fromiter(missing, np.int64, len(missing))
     contexts: dict[int, Contexts] = {
-        int(labels[thread]): defaultdict(Counter) for thread in missing
+        label: defaultdict(Counter) for label in np.unique(labels[lacking]).tolist()
     }
-    for thread, query in queries.lists():
-        if (label := int(labels[thread])) in contexts:
-            _note(query, contexts[label])
-        threads.setdefault(thread, []).append(query)
+    alike = np.isin(labels[queries.threads], labels[lacking])
+    rewritten: dict[int, list[list[int]]] = {thread: [] for thread in missing}
+    for thread, query in queries.take(np.flatnonzero(alike)).lists():
+        _note(query, contexts[int(labels[thread])])
+        if thread in rewritten:
+            rewritten[thread].append(query)
     for thread, items in missing.items():
         for item in items:
-            _insert(threads[thread], item, contexts[int(labels[thread])][item])
-    ordered = [(thread, query) for thread in sorted(threads) for query in threads[thread]]
-    return Queries(
-        np.asarray([word for _, query in ordered for word in query], np.int64),
-        bounds_of(np.asarray([len(query) for _, query in ordered], np.int64)),
-        np.asarray([thread for thread, _ in ordered], np.int64),
+            _insert(rewritten[thread], item, contexts[int(labels[thread])][item])
+    new = [(thread, query) for thread, own in rewritten.items() for query in own]
+    same = queries.take(np.flatnonzero(~np.isin(queries.threads, lacking)))
+    both = Queries(
+        np.append(same.words, [word for _, query in new for word in query]),
+        bounds_of(np.append(np.diff(same.offsets), [len(query) for _, query in new])),
+        np.append(same.threads, [thread for thread, _ in new]),
     )
+    return both.take(np.argsort(both.threads, kind="stable"))
 
 
 def _note(query: list[int], contexts: Contexts) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters
 from setanon_core.edits import Queries, edit
+from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords import Identity, items_of
 from setanon_core.minhash import word_hashes
 from setanon_core.model import WITHDRAWN, Anonymized
@@ -36,7 +37,7 @@ from setanon_core.release import (
     refuse_exposure,
     thread_ids,
 )
-from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers
+from setanon_core.sets import Ints, Sets, bounds_of
 from setanon_core.spelling import Keywords, as_typed, common_spellings, keywords_of
 from setanon_core.users import repeats
 
@@ -102,10 +103,10 @@ def sweep(threads: Threads, params: ReleaseParams, ks: Iterable[int] = KS) -> It
         yield _cost(threads, result, _spelled(threads, result, asked)[1])
 
 
-def release_of(
+def edited_threads(
     threads: Threads, result: Anonymized, params: ReleaseParams
-) -> tuple[Release, Ledger, ReleaseCost]:
-    """Write the centers back, give the threads their ids; verify, or refuse."""
+) -> tuple[Queries, ReleaseCost]:
+    """The queries to publish, as keyword numbers, and what they cost; refuse rare keywords."""
     chosen, respellings = _spelled(threads, result, params)
     item = threads.keywords.item
     centers = _centers(result)
@@ -117,13 +118,32 @@ def release_of(
     words = chosen[np.searchsorted(centers.rows * width + centers.items, cell)]
     if params.spelling == "as_typed":
         words = as_typed(threads.typed, threads.keywords, edited, words)
-    ids = _ids(threads, result, params)
+    elif (rare := int((threads.keywords.held[chosen] < params.owners).sum())) > 0:
+        raise NotAnonymousError(
+            f"min_owners = {params.owners} users must have typed every published keyword; "
+            f"{rare} have fewer. Nothing was returned. This is a fault of setanon."
+        )
+    return replace(edited, words=words), _cost(threads, result, respellings)
+
+
+def published_ids(threads: Threads, result: Anonymized, params: ReleaseParams) -> dict[int, str]:
+    """The public id of each published thread."""
+    published = np.flatnonzero(result.labels != WITHDRAWN).tolist()
+    names = (threads.names[thread] for thread in published)
+    return dict(zip(published, thread_ids(names, params.secret), strict=True))
+
+
+def release_of(
+    threads: Threads, result: Anonymized, params: ReleaseParams
+) -> tuple[Release, Ledger, ReleaseCost]:
+    """Write the centers back, give the threads their ids; verify, or refuse."""
+    edited, cost = edited_threads(threads, result, params)
+    ids = published_ids(threads, result, params)
     ledger = _ledger(threads, ids)
-    written = _queries(replace(edited, words=words), threads.keywords.vocabulary, ids)
+    written = _queries(edited, threads.keywords.vocabulary, ids)
     release = _as_sets(written) if params.format == "sets" else _as_texts(written)
-    held = threads.keywords.held[distinct_numbers(words)]
-    refuse_exposure(judge(release, ledger, params), held.tolist(), params)
-    return release, ledger, _cost(threads, result, respellings)
+    refuse_exposure(judge(release, ledger, params), params)
+    return release, ledger, cost
 
 
 def _clusters(threads: Threads, params: ReleaseParams) -> Ints | None:
@@ -162,13 +182,6 @@ def _cost(threads: Threads, result: Anonymized, respellings: int) -> ReleaseCost
         certificate=result.certificate,
         rounds=result.rounds,
     )
-
-
-def _ids(threads: Threads, result: Anonymized, params: ReleaseParams) -> dict[int, str]:
-    """The public id of each published thread."""
-    published = np.flatnonzero(result.labels != WITHDRAWN).tolist()
-    names = (threads.names[thread] for thread in published)
-    return dict(zip(published, thread_ids(names, params.secret), strict=True))
 
 
 def _ledger(threads: Threads, ids: dict[int, str]) -> Ledger:

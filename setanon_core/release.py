@@ -4,7 +4,7 @@ A release has thread ids and keywords or queries: no user, no time, no order of 
 ties it to users is the ledger, which is private.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from secrets import token_bytes
@@ -147,16 +147,14 @@ def judge(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
     return verify(list(held.values()), params.k, [users[name] for name in held])
 
 
-def refuse_exposure(verdict: Verdict, held: Sequence[int], params: ReleaseParams) -> None:
-    """Fail closed; `held` has the owners of every published keyword.
+def refuse_exposure(verdict: Verdict, params: ReleaseParams) -> None:
+    """Fail closed.
 
     What is spelled as typed may be looked at, and is for whoever publishes it to judge.
     """
-    rare = sum(owners < params.owners for owners in held)
-    if params.spelling == "common" and (rare or not verdict.ok):
+    if params.spelling == "common" and not verdict.ok:
         raise NotAnonymousError(
-            f"every published thread must share its keywords with k = {params.k} users, and "
-            f"min_owners = {params.owners} must have typed each of them; {verdict.violations} "
-            f"threads and {rare} keywords do not comply. Nothing was returned. A tokenizer must "
-            "find its own keywords again when they are joined by blanks."
+            f"every published thread must share its keywords with k = {params.k} users; "
+            f"{verdict.violations} do not. Nothing was returned. A tokenizer must find its own "
+            "keywords again when they are joined by blanks."
         )

@@ -27,6 +27,7 @@ from setanon_dagster.stages import (
     smallest_group,
     threads_table,
 )
+from setanon_dagster.workers import workers
 
 RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
 """For reading: a source may be out of reach for a moment. A refused release is never retried."""
@@ -167,7 +168,7 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     def anonymized_threads(
         context: dg.AssetExecutionContext, clusters: pa.Table
     ) -> Iterator[dg.Output[pa.Table]]:
-        with refusing():
+        with refusing(), workers(config.workers, len(clusters)):
             found = anonymize_clusters(clusters, config.params())
             total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
             groups = distinct(found.threads["group"])

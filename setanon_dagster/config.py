@@ -12,7 +12,7 @@ from setanon_core.errors import InvalidParameterError
 from setanon_core.keywords import Identity
 from setanon_core.params import GrouperName, Method, Operations, check_choice
 from setanon_core.release import Format, ReleaseParams, Spelling
-from setanon_core.similarity import EditDistance, check_share
+from setanon_core.similarity import EditDistance, check_least, check_share
 from setanon_dagster.sources import Source
 
 Partition = Literal["day", "week", "month"]
@@ -84,6 +84,9 @@ class ReleaseConfig:
     engine: Engine = "embedded"
     """Where the stages run: embedded (DuckDB, in this process)."""
 
+    workers: int = 1
+    """Processes that search for better groups in a large log; the release is the same for any."""
+
     partition: Partition | None = None
     """Release the log by day, week or month of its times; None releases all of it at once."""
 
@@ -116,6 +119,7 @@ class ReleaseConfig:
             # Baskets have no queries: their sets are all there is to publish.
             object.__setattr__(self, "format", "sets")
         check_share("similarity", self.similarity)
+        check_least("workers", self.workers, 1)
         self.params(b"checked only")
 
     def first_day(self) -> datetime:

@@ -57,6 +57,7 @@ RANGES: Final[Mapping[str, Schema]] = {
     "min_owners": {"minimum": 0},
     "similarity": {"minimum": 0, "maximum": 1},
     "seed": {"minimum": 0},
+    "workers": {"minimum": 1},
     "start": {"pattern": r"^\d{4}-\d{1,2}-\d{1,2}$"},
     "longest_line": {"minimum": 1},
     "delimiter": {"minLength": 1, "maxLength": 1},

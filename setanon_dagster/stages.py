@@ -17,9 +17,16 @@ from setanon_core.edits import Queries
 from setanon_core.keywords import tokenized
 from setanon_core.minhash import word_hashes
 from setanon_core.model import Cost
-from setanon_core.pipeline import Threads, group_threads, release_of, sweep, threads_from
-from setanon_core.release import QueryRelease, ReleaseCost, ReleaseParams
-from setanon_core.sets import Ints, bounds_of, spans
+from setanon_core.pipeline import (
+    Threads,
+    edited_threads,
+    group_threads,
+    published_ids,
+    sweep,
+    threads_from,
+)
+from setanon_core.release import ReleaseCost, ReleaseParams
+from setanon_core.sets import Ints, bounds_of, distinct_numbers, spans
 from setanon_core.threads import separate
 from setanon_core.users import repeats
 
@@ -118,32 +125,59 @@ class Anonymization:
 
 
 def anonymize_clusters(clusters: pa.Table, params: ReleaseParams) -> Anonymization:
-    """Sections 4 and 5.4: group the threads and write the centers back."""
+    """Sections 4 and 5.4: group the threads and write the centers back.
+
+    The same rows as the core's `release_of`, without an object for each.
+    """
     threads = threads_of(clusters, params)
     result = group_threads(threads, params)
-    release, ledger, cost = release_of(threads, result, params)
-    group = dict(zip(ledger.thread_ids, result.labels[list(ledger.threads)].tolist(), strict=True))
-    columns = {
-        "thread_id": pa.array(release.thread_ids, pa.string()),
-        "group": pa.array([group[name] for name in release.thread_ids], pa.int64()),
-    }
-    if isinstance(release, QueryRelease):
-        columns["position"] = pa.array(release.positions, pa.int64())
-        columns["query"] = pa.array(release.queries, pa.string())
-    else:
-        columns["keywords"] = pa.array(release.keywords, pa.list_(pa.string()))
+    edited, cost = edited_threads(threads, result, params)
+    ids = published_ids(threads, result, params)
+    names = pa.array(ids.values(), pa.string())
+    by_name = pc.sort_indices(names).to_numpy()
+    # Threads in the order of their ids, which tells nothing of users or times.
+    line = np.fromiter(ids, np.int64, len(ids))[by_name]
+    ordered = names.take(pa.array(by_name))
+    place = np.full(len(threads.records), -1)
+    place[line] = np.arange(len(line))
     return Anonymization(
-        threads=pa.table(columns),
+        threads=_published(edited, place, ordered, result.labels, threads, params),
         ledger=pa.table(
             {
-                "thread_id": pa.array(ledger.thread_ids, pa.string()),
-                "thread": pa.array(ledger.threads, pa.int64()),
-                "user": pa.array(ledger.users, pa.string()),
+                "thread_id": ordered,
+                "thread": line,
+                "user": clusters["user"].combine_chunks().take(pa.array(line)),
             }
         ),
         cost=cost_table([cost], params),
         remarks=(*result.warnings, *result.notes),
     )
+
+
+def _published(  # noqa: PLR0913, PLR0917 - columns, and how to lay them out
+    edited: Queries,
+    place: Ints,
+    ids: pa.Array,
+    labels: Ints,
+    threads: Threads,
+    params: ReleaseParams,
+) -> pa.Table:
+    """Rows in the order of the ids: a query each, or the keywords of a thread."""
+    spelled = pa.array(threads.keywords.vocabulary, pa.string())
+    queries = edited.take(np.argsort(place[edited.threads], kind="stable"))
+    of, rows = place[queries.threads], queries.rows
+    if params.format == "sets":
+        width = max(len(spelled), 1)
+        # Numbers of keywords are in the order of the keywords: sorted cells are sorted sets.
+        of, words = np.divmod(distinct_numbers(of[rows] * width + queries.words), width)
+        lists = _lists(of, len(ids), spelled.take(pa.array(words)))
+        holder, own = np.arange(len(ids)), {"keywords": lists}
+    else:
+        lists = _lists(rows, len(of), spelled.take(pa.array(queries.words)))
+        holder, own = of, {"position": repeats(of), "query": pc.binary_join(lists, " ")}
+    group = np.empty(len(ids), np.int64)
+    group[place[place >= 0]] = labels[place >= 0]
+    return pa.table({"thread_id": ids.take(pa.array(holder)), "group": group[holder], **own})
 
 
 def sweep_table(clusters: pa.Table, params: ReleaseParams, ks: Iterable[int]) -> pa.Table:

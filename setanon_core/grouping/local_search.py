@@ -14,8 +14,9 @@ import numpy as np
 from setanon_core.grouping.block import Block, block_of
 from setanon_core.grouping.moves import descend
 from setanon_core.grouping.neighbourhoods import neighbourhoods
+from setanon_core.grouping.workers import each_of
 from setanon_core.model import WITHDRAWN
-from setanon_core.params import Params
+from setanon_core.params import Operations, Params
 from setanon_core.records import Records
 from setanon_core.sets import Ints
 
@@ -32,12 +33,13 @@ SHAKEN: Final = 60
 def local_search(records: Records, labels: Ints, params: Params) -> Ints:
     """Improve the grouping until no move helps inside any block."""
     if len(records) <= BLOCK:
-        return _search(records, labels, params)
+        return _search((records, labels, params.k, params.operations))
     for rarest_first in (True, False):
         labels = labels.copy()
         spare = int(labels.max()) + 1  # above the groups that are too large for a block
-        for part in neighbourhoods(records, labels, params, BLOCK, rarest_first=rarest_first):
-            found = _search(records.subset(part), labels[part], params)
+        parts = neighbourhoods(records, labels, params, BLOCK, rarest_first=rarest_first)
+        blocks = (_block(records, labels, params, part) for part in parts)
+        for part, found in zip(parts, each_of(_search, blocks), strict=True):
             # Groups of a block never meet those of another: give them numbers of their own.
             labels[part] = np.where(found == WITHDRAWN, WITHDRAWN, spare + found)
             spare += len(part) + 2  # a block has at most that many slots
@@ -53,8 +55,19 @@ def shake(records: Records, labels: Ints, params: Params) -> Ints:
     return block.group - 1
 
 
-def _search(records: Records, labels: Ints, params: Params) -> Ints:
-    block = block_of(records, labels, params.k, params.operations)
+Work = tuple[Records, Ints, int, Operations]
+"""Records, their labels, and what `block_of` must know; small enough to be sent elsewhere."""
+
+
+def _block(records: Records, labels: Ints, params: Params, part: Ints) -> Work:
+    sets = records.take(part)
+    # Without the vocabulary, which may be large.
+    own = Records(sets.items, sets.offsets, records.users[part])
+    return own, labels[part], params.k, params.operations
+
+
+def _search(work: Work) -> Ints:
+    block = block_of(*work)
     descend(block)
     return block.group - 1
 

@@ -1,6 +1,7 @@
 """The pipeline as a whole: what is published, what it cost, and what does not change it."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -9,8 +10,8 @@ from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setanon_core import NotAnonymousError, pipeline
 from setanon_core import log as log_module
-from setanon_core import pipeline
 from setanon_core.keywords import keywords
 from setanon_core.log import anonymize_log, threads_of
 from setanon_core.minhash import SCHEME
@@ -247,3 +248,12 @@ def test_the_names_of_users_do_not_matter(rows, method, names):
 
     assert cost == same
     assert {t: (own, names[user]) for t, (own, user) in first.items()} == second
+
+
+def test_a_keyword_that_too_few_users_typed_is_refused_whatever_the_groups():
+    threads = threads_of(made_up_log(), params_of())
+    result = pipeline.group_threads(threads, params_of())
+    nobody = replace(threads.keywords, held=np.zeros_like(threads.keywords.held))
+
+    with pytest.raises(NotAnonymousError, match="users must have typed every published keyword"):
+        pipeline.release_of(replace(threads, keywords=nobody), result, params_of())

@@ -170,7 +170,7 @@ def test_a_word_dropped_from_one_thread_is_noticed(format_, data):
 
     assert not verdict.ok
     with pytest.raises(NotAnonymousError):
-        refuse_exposure(verdict, [], params)
+        refuse_exposure(verdict, params)
 
 
 @settings(max_examples=30)
@@ -185,7 +185,7 @@ def test_a_foreign_word_in_one_thread_is_noticed_and_not_shown(format_, place, w
     assert verdict.ok == (word in words)
     if not verdict.ok:
         with pytest.raises(NotAnonymousError) as error:
-            refuse_exposure(verdict, [], params)
+            refuse_exposure(verdict, params)
         assert "canary" not in str(error.value)
 
 
@@ -227,17 +227,3 @@ def test_texts_in_which_the_tokenizer_finds_nothing_are_not_thereby_alike():
     release, ledger = QueryRelease(("x", "y"), (0, 0), ("pine", "tea")), ledger_of("xy", "uv")
 
     assert not judge(release, ledger, ReleaseParams(2, tokenizer=lambda _: [])).ok
-
-
-@given(st.lists(st.integers(0, 9)), st.integers(2, 5), st.none() | st.integers(0, 6))
-def test_rare_keywords_are_counted_and_refused(held, k, least):
-    params = ReleaseParams(k, min_owners=least)
-    fine = judge(SetRelease((), ()), ledger_of([], []), params)
-    rare = sum(owners < (k if least is None else least) for owners in held)
-
-    if not rare:
-        refuse_exposure(fine, held, params)
-        return
-    with pytest.raises(NotAnonymousError, match=f"0 threads and {rare} keywords do not comply"):
-        refuse_exposure(fine, held, params)
-    refuse_exposure(fine, held, replace(params, spelling="as_typed"))
