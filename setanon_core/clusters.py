@@ -49,13 +49,18 @@ def _mixed(values: Hashes) -> Keys:
     """Concatenate Min-Hashes: two fit side by side, more are mixed in, one after the other."""
     key = np.zeros(len(values), np.uint64)
     for column in values.T:
-        # The finalizer of splitmix64, a bijection, between one value and the next.
-        key ^= key >> np.uint64(30)
-        key *= np.uint64(0xBF58476D1CE4E5B9)
-        key ^= key >> np.uint64(27)
-        key *= np.uint64(0x94D049BB133111EB)
-        key ^= key >> np.uint64(31)
+        key = mixed(key)
         key = (key << np.uint64(32) | key >> np.uint64(32)) ^ column
+    return key
+
+
+def mixed(numbers: Keys) -> Keys:
+    """The finalizer of splitmix64: a bijection after which near numbers are far apart."""
+    key = numbers ^ numbers >> np.uint64(30)
+    key *= np.uint64(0xBF58476D1CE4E5B9)
+    key ^= key >> np.uint64(27)
+    key *= np.uint64(0x94D049BB133111EB)
+    key ^= key >> np.uint64(31)
     return key
 
 

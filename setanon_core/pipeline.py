@@ -12,6 +12,7 @@ Deviation:  `method="best"` groups all threads at once, without LSH: itemsets fi
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -19,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from setanon_core.anonymize import anonymize_records
-from setanon_core.clusters import cluster_keys, clusters
+from setanon_core.clusters import cluster_keys, clusters, mixed
 from setanon_core.edits import Queries, edit
 from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords import Identity, items_of
@@ -35,6 +36,8 @@ from setanon_core.release import (
     SetRelease,
     judge,
     refuse_exposure,
+    refuse_lookalikes,
+    release_key,
     thread_ids,
 )
 from setanon_core.sets import Ints, Sets, bounds_of
@@ -77,6 +80,7 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     `owner` has the number of each thread's user; queries stand in the order of their threads.
     Without `names`, a thread is known by its user and its place among that user's threads.
     """
+    refuse_lookalikes(list(map(str, users)))
     holder = typed.threads[typed.rows]
     known = keywords_of(vocabulary, items_of(vocabulary, identity), typed.words, owner[holder])
     sizes = np.bincount(holder, minlength=len(owner))
@@ -127,10 +131,26 @@ def edited_threads(
 
 
 def published_ids(threads: Threads, result: Anonymized, params: ReleaseParams) -> dict[int, str]:
-    """The public id of each published thread."""
+    """The public id of each published thread, under a key for this release alone."""
     published = np.flatnonzero(result.labels != WITHDRAWN).tolist()
     names = (threads.names[thread] for thread in published)
-    return dict(zip(published, thread_ids(names, params.secret), strict=True))
+    key = release_key(params, fingerprint(threads))
+    return dict(zip(published, thread_ids(names, key), strict=True))
+
+
+def fingerprint(threads: Threads) -> bytes:
+    """A digest of who typed what; the order in which users or rows came does not matter."""
+    nth = repeats(threads.records.users)
+    words = threads.typed
+    # Sums of mixed numbers: of the words of a thread in any order, then of a user's threads.
+    of_words = mixed(words.words.astype(np.uint64))
+    of_thread = np.zeros(len(nth), np.uint64)
+    np.add.at(of_thread, words.threads[words.rows], of_words)
+    of_user = np.zeros(len(threads.users), np.uint64)
+    np.add.at(of_user, threads.records.users, mixed(of_thread ^ mixed(nth.astype(np.uint64))))
+    named = sorted(zip(map(str, threads.users), of_user.tolist(), strict=True))
+    told = repr((named, list(threads.keywords.vocabulary)))
+    return blake2b(told.encode("utf-8", "surrogatepass")).digest()
 
 
 def release_of(

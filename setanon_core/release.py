@@ -4,8 +4,8 @@ A release has thread ids and keywords or queries: no user, no time, no order of 
 ties it to users is the ledger, which is private.
 """
 
-from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Final, Literal, get_args
@@ -23,6 +23,9 @@ Format = Literal["queries", "sets"]
 IDENTITIES: Final[tuple[str, ...]] = get_args(Identity)
 SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
+
+UNKEYED: Final = frozenset({"format", "measure", "secret", "spelling", "tokenizer"})
+"""Parameters that do not change who is grouped with whom, or that have no text."""
 
 MOST_HASHES: Final = 4
 """The largest p of section 5.2; beyond it hardly two threads share a key."""
@@ -118,18 +121,37 @@ class ReleaseCost:
         return 1 - self.certificate.cost.total / max(self.keywords, 1)
 
 
+def release_key(params: ReleaseParams, fingerprint: bytes) -> bytes:
+    """The key of one release's ids: another for any other data, or other parameters.
+
+    Under the secret itself a thread would have the same id in every release, and tie together what
+    each of them keeps apart. Formats and spellings of the same groups may be tied together.
+    """
+    told = [
+        (field.name, getattr(params, field.name))
+        for field in fields(params)
+        if field.name not in UNKEYED
+    ]
+    return blake2b(repr(told).encode() + fingerprint, key=params.secret, digest_size=32).digest()
+
+
 def thread_ids(names: Iterable[str], secret: bytes) -> list[str]:
     """Keyed hashes of the names of threads, 32 hexadecimal digits each."""
     ids = [
         blake2b(name.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).hexdigest()
         for name in names
     ]
-    if len(set(ids)) < len(ids):
+    refuse_lookalikes(ids)
+    return ids
+
+
+def refuse_lookalikes(texts: Sequence[str]) -> None:
+    """Refuse users, or records, who would be one if they were written down."""
+    if len(set(texts)) < len(texts):
         raise MalformedInputError(
             "users and records must differ when written as text; some do not, such as a number "
             "and the same number as text. Make them all text."
         )
-    return ids
 
 
 def judge(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:

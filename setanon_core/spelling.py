@@ -19,7 +19,7 @@ from setanon_core.sets import Ints, Sets, distinct_numbers
 from setanon_core.users import repeats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Keywords:
     """The vocabulary: for each keyword its spelling, its item, and how many users typed it."""
 

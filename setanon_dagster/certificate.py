@@ -78,8 +78,21 @@ def _is_total(row: tuple[Plain, ...], told: Mapping[str, Plain]) -> bool:
     return name == "total" and k == told["k"] and method == told.get("method", method)
 
 
+def unit_of(clusters: Path) -> str:
+    """What was counted k times: users, or records where the source named no users."""
+    with connect() as connection:
+        typed = read_parquet(clusters, connection, "clusters")
+        with without_contents("clusters must have the columns of its kind"):
+            (alone,) = typed.aggregate('coalesce(bool_and(name = "user"), false)').fetchall()[0]
+    return "record" if alone else "user"
+
+
 def certificate_of(
-    digest: str, told: Mapping[str, Plain], costs: Mapping[str, Plain], verdict: FileVerdict
+    digest: str,
+    told: Mapping[str, Plain],
+    costs: Mapping[str, Plain],
+    verdict: FileVerdict,
+    unit: str = "user",
 ) -> dict[str, object]:
     """What is said of a release in numbers; the same release has the same certificate."""
     try:
@@ -88,6 +101,7 @@ def certificate_of(
         own = "unknown"
     return {
         "schema": SCHEMA,
+        "unit": unit,
         "k": told["k"],
         "min_owners": told["min_owners"],
         "format": told["format"],

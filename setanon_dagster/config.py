@@ -24,6 +24,9 @@ ENGINES: Final[tuple[str, ...]] = get_args(Engine)
 SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a secret
 """The environment variable with the key of the thread ids."""
 
+SHORTEST_SECRET: Final = 16
+"""Bytes; a shorter key can be found by trying all."""
+
 UNTOLD: Final = frozenset({"measure", "tokenizer", "secret"})
 
 LAST_START: Final = 28
@@ -136,10 +139,16 @@ class ReleaseConfig:
         shared = {field.name for field in fields(ReleaseParams)} & {
             field.name for field in fields(self)
         }
+        given = os.fsencode(os.environ.get(SECRET, ""))
+        if secret is None and 0 < len(given) < SHORTEST_SECRET:
+            raise InvalidParameterError(
+                f"{SECRET} must have {SHORTEST_SECRET} bytes or more, or ids could be guessed; it "
+                f"has {len(given)}. Make one with: openssl rand -hex 32"
+            )
         return ReleaseParams(
             **{name: getattr(self, name) for name in shared},
             measure=EditDistance(relative=self.similarity),
-            secret=secret or os.fsencode(os.environ.get(SECRET, "")) or token_bytes(32),
+            secret=secret or given or token_bytes(32),
         )
 
     def told(self) -> dict[str, str | int | float | None]:

@@ -20,8 +20,7 @@ Thread ids are keyed hashes under a secret; rows are ordered by them, which tell
 
 ## What k = {k} means
 
-- The set of keywords of every thread is published, letter for letter, for threads of at least {k}
-  different users. Several threads of one user count once. The rarest set has {smallest} users.
+- {promise}
 - {owners}
 - No user, time, click or order of the source is in the files.
 
@@ -66,7 +65,8 @@ The second checks, from this file alone, that at least {k} threads have each set
   not that somebody has it; what all of them have in common can be learnt.
 - {traces}
 - Threads of one user may be stitched together by a clever reader.
-- Two releases of the same or overlapping data may tell more than each of them.
+- Two releases about the same users, of other times or with other parameters, may tell more than
+  each of them; their thread ids have nothing in common.
 - Added keywords were not typed by the user of the thread: do not study single threads as such.
 
 ## How to cite
@@ -80,6 +80,14 @@ _COLUMNS: Final = {
     "queries": "`thread_id`, `position` (from 0), `query` (keywords, one blank between)",
 }
 _KINDS: Final = {"sets": "The keyword sets", "queries": "The edited queries"}
+_PROMISES: Final = {
+    "user": "The set of keywords of every thread is published, letter for letter, for threads of "
+    "at least {k}\n  different users. Several threads of one user count once. The rarest set has "
+    "{smallest} users.",
+    "record": "The source names no users, so that **every record counts as a user of its own**: "
+    "each set is\n  published, letter for letter, for at least {k} records, which may be of one "
+    "person. The rarest set\n  has {smallest} records.",
+}
 _TRACES: Final = {
     "sets": "The number of threads with a set is published as it is.",
     "queries": "The number, order and repetition of a thread's queries stay as they were typed.",
@@ -90,6 +98,7 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
     """Write the sheet from the certificate, so that they cannot differ."""
     form, owners = certificate["format"], certificate["min_owners"]
     cost, verdict = certificate["cost"], certificate["verdict"]
+    unit = certificate["unit"]
     return _SHEET.format(
         name=name,
         kind=_KINDS[form],
@@ -98,10 +107,10 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         k=certificate["k"],
         records=verdict["records"],
         groups=verdict["groups"],
-        smallest=verdict["smallest_group"],
-        owners=f"Every keyword was typed by at least {owners} users of the source."
+        promise=_PROMISES[unit].format(k=certificate["k"], smallest=verdict["smallest_group"]),
+        owners=f"Every keyword is that of at least {owners} {unit}s of the source."
         if owners
-        else "Keywords of few users may be in it: `min_owners` was 0.",
+        else f"Keywords of few {unit}s may be in it: `min_owners` was 0.",
         parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in certificate["parameters"].items()),
         digest=certificate["sha256"]["threads.parquet"],
         version=certificate["versions"]["setanon"],

@@ -23,6 +23,9 @@ from setanon_core.errors import InvalidParameterError, MalformedInputError, Seta
 ROW_GROUP_SIZE: Final = 122_880
 """Rows; DuckDB's default of today, pinned because the bytes of a file depend on it."""
 
+PRIVATE: Final = "private"
+"""The folder, beside the releases, of what must not be published."""
+
 _SETS: Final = frozenset({set, frozenset})
 _NESTED: Final = frozenset({"list", "array", "struct", "map", "union"})
 
@@ -36,7 +39,12 @@ def connect(
     spill = ""  # DuckDB's default is `.tmp` in the working folder, for all to read
     if temp_folder is not None:
         # In a folder of our own, as the given one may be open to others; DuckDB removes the last.
-        spill = str(private_folder(Path(temp_folder).absolute() / "setanon-spill") / token_hex(8))
+        own = private_folder(Path(temp_folder).absolute() / "setanon-spill")
+        if own.stat().st_uid != os.geteuid() or own.stat().st_mode & 0o077:
+            raise InvalidParameterError(
+                f"{own} must be this user's alone (0700), for private rows are spilled there."
+            )
+        spill = str(own / token_hex(8))
     settings = {
         # Otherwise the name of a table that is missing finds a Python variable of that name.
         "python_enable_replacements": False,
@@ -60,10 +68,19 @@ def connect(
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder, and what is missing above it, for the eyes of its owner only."""
-    for each in (*reversed(folder.parents), folder):
-        each.mkdir(mode=0o700, exist_ok=True)
+    """Make a folder for the eyes of its owner only, and so what is missing above it.
+
+    But for what is above a folder named `private`: beside that, there may be something public.
+    """
+    line = (*reversed(folder.parents), folder)
+    public = line.index(mark) if (mark := _named_private(line)) else 0
+    for place, each in enumerate(line):
+        each.mkdir(mode=0o755 if place < public else 0o700, exist_ok=True)
     return folder
+
+
+def _named_private(line: Sequence[Path]) -> Path | None:
+    return next((each for each in line if each.name == PRIVATE), None)
 
 
 def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one default each

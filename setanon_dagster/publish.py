@@ -23,7 +23,7 @@ import duckdb
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.params import check_k
-from setanon_dagster.certificate import THREADS, Plain, certificate_of, costs_of, told_of
+from setanon_dagster.certificate import THREADS, Plain, certificate_of, costs_of, told_of, unit_of
 from setanon_dagster.datasheet import datasheet
 from setanon_dagster.parquet import connect, read_parquet, without_contents, write_parquet
 from setanon_dagster.released import LAYOUTS, Limits, false_entries, verify_file
@@ -31,6 +31,9 @@ from setanon_dagster.verdict import FileVerdict
 
 CERTIFICATE: Final = "certificate.json"
 DATASHEET: Final = "DATASHEET.md"
+
+PUBLIC: Final = frozenset({THREADS, CERTIFICATE, DATASHEET})
+"""The files of a release, and there are no others."""
 
 STAGING: Final = ".staging-"
 LATEST: Final = "latest"
@@ -106,7 +109,7 @@ def publish(  # noqa: PLR0913, PLR0917 - what is published, what it is held agai
         costs = costs_of(cost, told)
         _refuse(verdict, false_entries(entries, typed, **limits), costs)
         digest = _digest(staged / THREADS)
-        certificate = certificate_of(digest, told, costs, verdict)
+        certificate = certificate_of(digest, told, costs, verdict, unit_of(typed))
         _write(staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n")
         _write(staged / DATASHEET, datasheet(name, certificate))
         full = f"{name}-{digest[:12]}"
@@ -227,13 +230,22 @@ def _name(staged: Path, target: Path, digest: str) -> None:
     except OSError as error:
         if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
             raise
-        whole = all((target / each).is_file() for each in (THREADS, CERTIFICATE, DATASHEET))
-        if not whole or _digest(target / THREADS) != digest:
+        if not _same(target, staged, digest):
             raise InvalidParameterError(
                 "the folder of a release must not have been changed; one of this name and digest "
                 "has other files. Move it away, and find out who changed it."
             ) from None
     _flush(target.parent)
+
+
+def _same(target: Path, staged: Path, digest: str) -> bool:
+    """Whether a folder is this very release: its files and no others, and what they certify."""
+    if target.is_symlink() or {path.name for path in target.iterdir()} != PUBLIC:
+        return False
+    old, new = (json.loads((each / CERTIFICATE).read_bytes()) for each in (target, staged))
+    # Another version of the software may have made the same threads.
+    told = [{key: value for key, value in each.items() if key != "versions"} for each in (old, new)]
+    return told[0] == told[1] and _digest(target / THREADS) == digest
 
 
 def _point(releases: Path, full: str) -> None:

@@ -74,7 +74,7 @@ def false_entries(
     memory: str | None = None,
     spill: Path | None = None,
 ) -> int:
-    """Count the entries of a ledger (thread, user) whose thread is no thread of that user.
+    """Count the entries of a ledger (thread, user) whose thread is not that user's, or repeated.
 
     A ledger that names wrong users would make a crowd of one: k users by the ledger may be fewer
     by the log. `clusters` has the user of every thread.
@@ -84,8 +84,9 @@ def false_entries(
         _view(connection, "threads", clusters)
         return _ask(
             connection,
-            """SELECT count(*) AS false FROM ledger LEFT JOIN threads USING (thread)
-                WHERE threads."user" IS DISTINCT FROM ledger."user" """,
+            """SELECT count(*) FILTER (threads."user" IS DISTINCT FROM ledger."user")
+                + count(*) - count(DISTINCT ledger.thread) AS false
+                FROM ledger LEFT JOIN threads USING (thread)""",
         )["false"]
 
 

@@ -114,7 +114,7 @@ def threads_of(clusters: pa.Table, params: ReleaseParams) -> Threads:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Anonymization:
     """What one step makes: threads to publish, the private ledger, what it cost, and remarks."""
 

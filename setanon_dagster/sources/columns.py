@@ -54,12 +54,13 @@ def table_chunks(
     named = dict(zip(shape.columns, shape.types, strict=True))
     positions = _positions(source, shape.columns)
     if positions is None:
-        raise _missing(source, f"it has {len(named)}: {', '.join(shape.columns)}")
+        # Not the names: a table made of a file without a header has somebody's query for one.
+        raise _missing(source, f"it has {len(named)} columns")
     found = [shape.columns[position] for position in positions]
     if any(named[name].id in NESTED for name in found):
         raise MalformedInputError(
             "columns must hold text, numbers or times, one in each row; "
-            f"{', '.join(sorted({n for n in found if named[n].id in NESTED}))} holds other things."
+            f"{sum(named[name].id in NESTED for name in found)} of those wanted hold other things."
         )
     timed = source.kind == "log"
     cells = [
@@ -92,7 +93,16 @@ def _cell(name: str, kind: str, *, timed: bool) -> str:
         return f"CASE WHEN {quoted(name)} IS NOT NULL THEN coalesce({moment}, 'infinity') END"
     if timed and kind.startswith(("TIMESTAMP", "DATE")):
         return f"CAST({quoted(name)} AS TIMESTAMP)"
-    return f"CAST({quoted(name)} AS VARCHAR)"
+    text = f"CAST({quoted(name)} AS VARCHAR)"
+    if kind.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
+        # Whole numbers with a gap among them become 7.0: one user must not count as two.
+        whole = f"CAST(TRY_CAST({quoted(name)} AS HUGEINT) AS VARCHAR)"
+        text = (
+            f"CASE WHEN isnan(CAST({quoted(name)} AS DOUBLE)) THEN NULL "
+            f"WHEN {quoted(name)} = TRY_CAST({quoted(name)} AS HUGEINT) THEN {whole} "
+            f"ELSE {text} END"
+        )
+    return text
 
 
 def _dialect(source: Source, path: Path, first: bytes) -> Dialect:
@@ -139,6 +149,9 @@ def _layout(source: Source, path: Path, head: Sequence[Record]) -> tuple[Columns
     if header is None:
         header = any(isinstance(column, str) for column in source.columns)
         header = header and _positions(source, names) is not None
+        if not header and _wanted(source) & {name.strip().casefold() for name in names}:
+            # By position, a column of another name might be published for the queries.
+            raise _missing(source, f"the first line of {path.name} names some of them", "header, ")
     width = len(names)
     positions = _positions(source, names) if header else None
     if not header:
@@ -159,7 +172,10 @@ def _widths(head: Sequence[Record]) -> Counter[int]:
 
 
 def _required(source: Source) -> tuple[Column, ...]:
-    """The columns that must be there: baskets may do without the user, if nobody named one."""
+    """The columns that must be there: baskets may do without the user, if nobody named one.
+
+    Only where there is no other column: one that is there may well be the user, by another name.
+    """
     optional = source.kind == "baskets" and source.user_column == DEFAULTS.user_column
     return source.columns[:-1] if optional else source.columns
 
@@ -179,7 +195,13 @@ def _positions(source: Source, names: Sequence[str]) -> tuple[int, int, int] | N
             found.append(places[0])
         elif places or column in _required(source):
             return None
+    if len(found) < len(source.columns) < len(names) + 1:
+        return None
     return _three(found)
+
+
+def _wanted(source: Source) -> set[str]:
+    return {column.strip().casefold() for column in source.columns if isinstance(column, str)}
 
 
 def _numbers(source: Source) -> list[int]:

@@ -36,9 +36,10 @@ An empty query is a query without keywords, and accepted; NULL, which only table
 Window = tuple[datetime, datetime]
 CHUNK: Final = "setanon_chunk"
 
+# Users are compared letter for letter, so that what only looks like two must be made one before.
 # Sound rows leave at the first branch. The comparison spares most of them the costlier trim.
 _LOG: Final = """
-SELECT c0, moment, c2, line, why FROM (SELECT *, CASE
+SELECT trim(nfc_normalize(c0)), moment, c2, line, why FROM (SELECT *, CASE
     WHEN reason IS NULL AND (c0 > '!' OR trim(c0) <> '') AND moment {possible}
       AND c2 IS NOT NULL THEN NULL
     WHEN reason IS NOT NULL THEN reason
@@ -49,7 +50,7 @@ SELECT c0, moment, c2, line, why FROM (SELECT *, CASE
   FROM (SELECT *, {reading} AS moment FROM {chunk}))
 """
 _BASKETS: Final = """
-SELECT c0, c1, c2, line, CASE
+SELECT c0, c1, trim(nfc_normalize(c2)), line, CASE
     WHEN reason IS NOT NULL THEN reason
     WHEN c0 IS NULL OR trim(c0) = '' THEN 'record missing'
     WHEN c1 IS NULL OR trim(c1) = '' THEN 'item missing'
@@ -157,6 +158,14 @@ class Intake:
                 f"none ({self.blank} more are blank). Lines set aside: {why}. Look at encoding, "
                 "delimiter, header, time_format and the columns of the source."
             )
+        if self.source.header is None and self.source.table is None and kept:
+            first = f"SELECT reason FROM {self.table} WHERE line = 1"
+            if self.connection.execute(first).fetchall() == [("time unreadable",)]:
+                raise MalformedInputError(
+                    f"the first line of {self.source.name} must be a header with the names of the "
+                    "columns, or a row; its time cannot be read. Set header=True and the columns, "
+                    "or header=False to set it aside."
+                )
         names = ", ".join(part.split()[0] for part in _TABLES[self.source.kind].split(", "))
         rows = f"FROM {self.table} WHERE reason"
         return Read(

@@ -68,6 +68,8 @@ def _fresh(path: Path | None = None) -> duckdb.DuckDBPyConnection:
     """A connection of our own: in memory, or to a file that is only read."""
     opened = duckdb.connect() if path is None else duckdb.connect(str(path), read_only=True)
     opened.execute("SET python_enable_replacements = false").fetchall()
+    # What it would spill into the working folder are private rows.
+    opened.execute("SET temp_directory = ''").fetchall()
     return opened
 
 

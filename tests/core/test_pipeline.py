@@ -16,7 +16,7 @@ from setanon_core.keywords import keywords
 from setanon_core.log import anonymize_log, threads_of
 from setanon_core.minhash import SCHEME
 from setanon_core.pipeline import sweep
-from setanon_core.release import FORMATS, ReleaseParams, judge, thread_ids
+from setanon_core.release import FORMATS, ReleaseParams, judge, release_key, thread_ids
 
 SECRET = b"for tests only"
 WORDS = ["listen", "silent", "enlist", "stone", "notes", "lamp", "palm", "red"]
@@ -50,7 +50,8 @@ def sets_of(release):
 def typed_words(rows, **knobs):
     """By its id, all words of each thread in the order typed; and the item of each word."""
     threads = threads_of(rows, params_of(**knobs))
-    names, vocabulary = thread_ids(threads.names, SECRET), threads.keywords.vocabulary
+    key = release_key(params_of(**knobs), pipeline.fingerprint(threads))
+    names, vocabulary = thread_ids(threads.names, key), threads.keywords.vocabulary
     words = {name: [] for name in names}
     for thread, query in threads.typed.lists():
         words[names[thread]].extend(vocabulary[word] for word in query)
@@ -257,3 +258,16 @@ def test_a_keyword_that_too_few_users_typed_is_refused_whatever_the_groups():
 
     with pytest.raises(NotAnonymousError, match="users must have typed every published keyword"):
         pipeline.release_of(replace(threads, keywords=nobody), result, params_of())
+
+
+def test_releases_of_other_data_or_parameters_have_no_id_in_common():
+    users = [f"u{n}" for n in range(6)]
+    days = [
+        [(user, 1, first if n < 3 else second) for n, user in enumerate(users)]
+        for first, second in (("red", "green"), ("blue", "yellow"), ("green", "red"))
+    ]
+    ids = [set(anonymized(day, k=k)[0].thread_ids) for day in days for k in (2, 3)]
+
+    assert sum(map(len, ids)) == len(set().union(*ids)) == 36
+    # But the same log has the same ids, in whatever order it comes.
+    assert set(anonymized(days[0][::-1], k=2)[0].thread_ids) == ids[0]

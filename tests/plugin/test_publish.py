@@ -44,6 +44,7 @@ def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
         "clusters": {
             "thread": [n for *_, n in made],
             "user": people,
+            "name": [f"{user}-{n}" for user, (*_, n) in zip(people, made, strict=True)],
             "words": [sets[1]] * len(ids),
         },
         "cost": {name: [5, value] for name, value in COST.items()}
@@ -358,3 +359,38 @@ def test_a_ledger_that_names_other_users_than_the_log_is_refused(tmp_path):
 
     assert not any(canary in str(caught.value) for canary in CANARIES)
     assert not (tmp_path / "out" / "releases" / "latest").exists()
+
+
+def test_where_records_stand_in_for_users_certificate_and_data_sheet_say_so(tmp_path):
+    paths = inputs(tmp_path / "in", users=18)
+    clusters = parquet.read_table(paths["clusters"])
+    parquet.write_table(clusters.set_column(2, "name", clusters["user"]), paths["clusters"])
+
+    alone = published(paths, tmp_path / "alone")
+    owned = published(inputs(tmp_path / "other", users=18), tmp_path / "owned")
+
+    sheets = [(each.folder / "DATASHEET.md").read_text() for each in (alone, owned)]
+    units = [
+        json.loads((each.folder / "certificate.json").read_text())["unit"]
+        for each in (alone, owned)
+    ]
+    assert units == ["record", "user"]
+    assert ["every record counts as a user" in sheet for sheet in sheets] == [True, False]
+    assert ["different users" in sheet for sheet in sheets] == [False, True]
+
+
+@pytest.mark.parametrize("spoil", ["certificate", "more", "link"])
+def test_a_folder_of_that_name_that_is_not_this_release_is_refused(tmp_path, spoil):
+    paths = inputs(tmp_path / "in")
+    folder = published(paths, tmp_path / "out").folder
+    if spoil == "certificate":
+        certificate = json.loads((folder / "certificate.json").read_text())
+        (folder / "certificate.json").write_text(json.dumps(certificate | {"k": 100}))
+    elif spoil == "more":
+        (folder / "ledger.parquet").write_bytes(b"")
+    else:
+        folder.rename(tmp_path / "elsewhere")
+        folder.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(InvalidParameterError, match="must not have been changed"):
+        published(paths, tmp_path / "out")

@@ -3,7 +3,9 @@ import gzip
 from datetime import UTC, datetime, timedelta
 
 import duckdb
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
 from setanon_dagster.sources import REASONS, Source, blocks, columns, lines, read_source
@@ -335,9 +337,9 @@ def test_missing_files_tables_and_columns_are_named(tmp_path):
         with pytest.raises(MalformedInputError, match="must be a file, or a pattern"):
             read_source(Source(str(uri)))
     path = table_of(tmp_path / "x.duckdb", "SELECT 1 AS client, [1] AS time, 'q' AS query")
-    with pytest.raises(MalformedInputError, match=r"user, time, query.*it has 3: client, time"):
+    with pytest.raises(MalformedInputError, match=r"user, time, query.*it has 3 columns"):
         read_source(Source(str(path), table="my log"))
-    with pytest.raises(MalformedInputError, match="time holds other things"):
+    with pytest.raises(MalformedInputError, match="1 of those wanted hold other things"):
         read_source(Source(str(path), table="my log", user_column="client"))
     with pytest.raises(MalformedInputError, match="CatalogException"):
         read_source(Source(str(path), table="nowhere"))
@@ -375,3 +377,39 @@ def test_a_lost_line_is_noticed(read, monkeypatch):
     monkeypatch.setattr(Intake, "_insert", forgetful)
     with pytest.raises(SetanonError, match="every line must be accepted"):
         read(HEADER + b"u\t2024-01-01\tq\n" * 3)
+
+
+@pytest.mark.parametrize("header", ["query\ttime\tuid", "Search\tWhen\tAnonID"])
+def test_a_header_of_other_names_is_not_taken_for_a_row(tmp_path, header):
+    path = tmp_path / "log.tsv"
+    path.write_text(header + "\npine straw\t2024-01-02\tu1\nmulch\t2024-01-02\tu2\n")
+
+    with pytest.raises(MalformedInputError, match="Set header"):
+        read_source(Source(str(path)))
+    assert read_source(Source(str(path), header=False)).reasons == {"time unreadable": 1}
+
+
+def test_baskets_with_a_column_that_may_be_the_user_must_name_it_or_say_none(tmp_path):
+    path = tmp_path / "b.csv"
+    path.write_text("record,item,customer\n1,tea,ann\n2,tea,ann\n")
+
+    with pytest.raises(MalformedInputError, match="the columns record, item"):
+        read_source(Source(str(path), kind="baskets"))
+    named = read_source(Source(str(path), kind="baskets", user_column="customer"))
+    assert {row[2] for row in named.accepted.fetchall()} == {"ann"}
+    alone = read_source(Source(str(path), kind="baskets", user_column=None))
+    assert {row[2] for row in alone.accepted.fetchall()} == {"1", "2"}
+
+
+def test_one_user_written_in_two_ways_is_one(tmp_path):
+    moment = [datetime(2024, 1, 1)]
+    for name, user in (("a", [7]), ("b", [7.0])):
+        table = pa.table({"user": user, "time": moment, "query": ["q"]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    text = tmp_path / "log.tsv"
+    text.write_text("Zo\u00e9 \t2024-01-01\tq\nZoe\u0301\t2024-01-01\tq\n")
+
+    for uri in (tmp_path / "*.parquet", text):
+        found = read_source(Source(str(uri))).accepted.fetchall()
+        assert len(found) == 2
+        assert len({row[0] for row in found}) == 1

@@ -2,6 +2,7 @@
 import re
 from collections import Counter
 from datetime import UTC, datetime
+from unicodedata import normalize
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -114,7 +115,7 @@ def oracle(data, mark, quoting, longest, encoding):
             elif moment is None:
                 reason = "time unreadable"
             else:
-                accepted.append((user, moment, query, number))
+                accepted.append((normalize("NFC", user).strip(" "), moment, query, number))
         if reason:
             rejected.append((number, reason))
     return accepted, rejected, blank
