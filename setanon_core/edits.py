@@ -10,7 +10,7 @@ Deviation:  an added keyword goes where the other threads of its group have it, 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,11 +83,6 @@ def edit(queries: Queries, labels: Ints, centers: Sets) -> Queries:
             f"{len(published)} threads are not. Nothing was returned. This is a fault of setanon."
         )
     return kept
-
-
-def texts(queries: Queries, spelling: Sequence[str]) -> list[str]:
-    """The queries as text, words joined by spaces."""
-    return [" ".join(spelling[word] for word in query) for _, query in queries.lists()]
 
 
 def _cells(queries: Queries, width: int) -> Ints:

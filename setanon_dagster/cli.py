@@ -19,7 +19,7 @@ from setanon_dagster.demo_release import LOG, USERS, demo_config, demo_folder, p
 from setanon_dagster.options import config_of, knob_options, several_k
 from setanon_dagster.progress import Progress, write, write_summary, write_verdict
 from setanon_dagster.released import verify_file
-from setanon_dagster.serving import serve
+from setanon_dagster.serving import require_server, serve
 
 LOOK: Final = 5
 """Published threads that the demo shows."""
@@ -168,6 +168,7 @@ def ui(port: int, home: Path | None) -> None:
     SETANON_DEMO in the environment names the demo's folder, .setanon-demo by default. The first run
     makes the log, if it is missing.
     """
+    require_server()
     write(Console(stderr=True), f"http://127.0.0.1:{port}, until Ctrl-C.", "bold")
     raise SystemExit(serve(home or demo_folder() / "dagster", port))
 

@@ -28,13 +28,17 @@ class MissingServerError(SetanonError):
     """There is no web server to start."""
 
 
-def serve(home: Path, port: int) -> int:
-    """Run `dagster dev` until SIGINT or SIGTERM, and hand on how it ended."""
+def require_server() -> None:
+    """Refuse to promise pages that nobody can serve."""
     if find_spec("dagster_webserver") is None:
         raise MissingServerError(
             "The pages must be served by dagster-webserver, which is not installed. Install "
             "setanon[ui]."
         )
+
+
+def serve(home: Path, port: int) -> int:
+    """Run `dagster dev` until SIGINT or SIGTERM, and hand on how it ended."""
     command = [sys.executable, "-m", "dagster", "dev", "-m", DEFINITIONS, "-p", str(port)]
     asked: list[float] = []
     # Before the child is started: it would inherit a shell's wish to have them ignored.

@@ -22,7 +22,6 @@ from setanon_core.pipeline import (
     edited_threads,
     group_threads,
     published_ids,
-    sweep,
     threads_from,
 )
 from setanon_core.release import ReleaseCost, ReleaseParams
@@ -178,11 +177,6 @@ def _published(  # noqa: PLR0913, PLR0917 - columns, and how to lay them out
     group = np.empty(len(ids), np.int64)
     group[place[place >= 0]] = labels[place >= 0]
     return pa.table({"thread_id": ids.take(pa.array(holder)), "group": group[holder], **own})
-
-
-def sweep_table(clusters: pa.Table, params: ReleaseParams, ks: Iterable[int]) -> pa.Table:
-    """What a release would cost for each k."""
-    return cost_table(sweep(threads_of(clusters, params), params, ks), params)
 
 
 def cost_table(costs: Iterable[ReleaseCost], params: ReleaseParams) -> pa.Table:

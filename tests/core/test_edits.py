@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.edits import Queries, edit, texts
+from setanon_core.edits import Queries, edit
 from setanon_core.model import WITHDRAWN
 from setanon_core.sets import Sets
 
@@ -32,7 +32,7 @@ def centers_of(*sets):
 
 def edited(threads, labels, *centers):
     found = edit(queries_of(threads), np.array(labels), centers_of(*centers))
-    return list(zip(found.threads.tolist(), texts(found, WORDS), strict=True))
+    return [(thread, " ".join(WORDS[word] for word in query)) for thread, query in found.lists()]
 
 
 def test_every_occurrence_of_a_deleted_word_leaves_and_empty_queries_disappear():

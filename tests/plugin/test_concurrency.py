@@ -65,7 +65,7 @@ def assert_whole(config, name):
 
 def test_two_runs_at_once_with_one_secret_both_succeed(tmp_path):
     config = asked(tmp_path)
-    told = at_once(tmp_path, ["", ""], 1, **{SECRET: "made up"})
+    told = at_once(tmp_path, ["", ""], 1, **{SECRET: "made up for this test"})
     names = {name for lines in told for name in lines}
     assert [len(lines) for lines in told] == [1, 1]
     assert names == {latest(config)}, "the same release each time"

@@ -23,7 +23,7 @@ from setanon_dagster.stages import (
     basket_clusters_table,
     clusters_table,
     cost_table,
-    sweep_table,
+    threads_of,
     threads_table,
 )
 
@@ -188,7 +188,7 @@ def test_threads_and_clusters_have_the_columns_of_the_contract():
 def test_a_sweep_is_the_core_s(method):
     params, ks = asked(method=method), range(2, 6)
     clusters = clusters_table(threads_table(raw_of(demo()), params), params)
-    table = sweep_table(clusters, params, ks)
+    table = cost_table(sweep(threads_of(clusters, params), params, ks), params)
     assert table.column_names == COST
     totals = [row for row in table.to_pylist() if row["round"] == TOTAL]
     costs = list(sweep(core_threads(Log.from_rows(demo()), params), params, ks))
