@@ -92,7 +92,7 @@ CALLS = {
     "clusters": (stages, "cluster_keys"),
     "a count for the metadata": (assets, "cluster_sizes"),
     "groups": (stages, "group_threads"),
-    "edits": (stages, "release_of"),
+    "edits": (stages, "edited_threads"),
     "another count": (assets, "smallest_group"),
     "publishing": (assets, "publish"),
 }
