@@ -127,7 +127,7 @@ for name in ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir",
     setattr(os, name, dying(getattr(os, name)))
 assets.publish = publish
 root = Path(sys.argv[2])
-for point in range(1, 200, 9):
+for point in range(1, 200, 15):
     folder = root / "killed" / str(point)
     shutil.copytree(root / "start", folder, symlinks=True)
     child = os.fork()

@@ -301,7 +301,7 @@ for name in ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir",
     setattr(os, name, dying(getattr(os, name)))
 root = Path(sys.argv[2])
 paths = {path.stem: path for path in (root / "in").iterdir()}
-for n in range(1, 200):
+for n in range(1, 200, 2):
     shutil.copytree(root / "start", root / "outs" / str(n), symlinks=True)
     # A child for each point: forked, so that nothing is imported again.
     child = os.fork()
@@ -324,12 +324,13 @@ def test_latest_is_whole_wherever_publishing_is_killed(tmp_path):
     told = subprocess.run(  # noqa: S603 - this very Python
         [sys.executable, "-c", KILLED, here, tmp_path], check=True, capture_output=True, text=True
     ).stdout.split("\n")
-    codes = [int(line.split()[1]) for line in told if line]
-    assert codes[-1] == 0
-    assert len(codes) > 25, "points at which it was killed"
-    assert set(codes[:-1]) == {9}
+    codes = {int(n): int(code) for n, code in (line.split() for line in told if line)}
+    *killed, last = codes
+    assert codes[last] == 0
+    assert len(killed) > 15, "points at which it was killed"
+    assert {codes[n] for n in killed} == {9}
     seen = set()
-    for n, code in enumerate(codes, 1):
+    for n, code in codes.items():
         releases = tmp_path / "outs" / str(n) / "releases"
         latest = link_of(releases.parent)
         whole = {first.name: first, due.name: due}[latest]
@@ -344,7 +345,7 @@ def test_latest_is_whole_wherever_publishing_is_killed(tmp_path):
         seen.add(latest)
     assert seen == {first.name, due.name}
     # Whatever was left, the next one publishes.
-    assert published(paths, tmp_path / "outs" / str(len(codes) // 2)).name == due.name
+    assert published(paths, tmp_path / "outs" / str(killed[len(killed) // 2])).name == due.name
 
 
 def test_a_ledger_that_names_other_users_than_the_log_is_refused(tmp_path):
