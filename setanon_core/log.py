@@ -14,12 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.columns import distinct_users, moments, number_users, number_values
-from setanon_core.edits import Queries
 from setanon_core.errors import MalformedInputError
-from setanon_core.keywords import tokenized
-from setanon_core.pipeline import Threads, group_threads, release_of, threads_from
+from setanon_core.pipeline import Threads, group_threads, release_of, threads_of_rows
 from setanon_core.release import Ledger, Release, ReleaseCost, ReleaseParams
-from setanon_core.sets import bounds_of, spans
 from setanon_core.threads import separate
 
 COLUMNS = ("user", "time", "query")
@@ -86,11 +83,5 @@ def threads_of(queries: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     times = moments(log.times)
     thread = separate(user, times, text, params.measure, texts=texts)
     order = np.lexsort((times, thread))
-    words, bounds, vocabulary = tokenized(texts, params.tokenizer)
-    sizes = np.diff(bounds)[text[order]]
-    typed = Queries(words[spans(bounds[text[order]], sizes)], bounds_of(sizes), thread[order])
-    owner = np.empty(int(thread.max(initial=-1)) + 1, np.int64)
-    owner[thread] = user
-    return threads_from(
-        typed, vocabulary, owner, distinct_users(log.users), identity=params.identity
-    )
+    users = distinct_users(log.users)
+    return threads_of_rows(thread[order], user[order], text[order], texts, users, params)

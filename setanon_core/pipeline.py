@@ -23,7 +23,7 @@ from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters, mixed
 from setanon_core.edits import Queries, edit
 from setanon_core.errors import NotAnonymousError
-from setanon_core.keywords import Identity, items_of
+from setanon_core.keywords import Identity, items_of, tokenized
 from setanon_core.minhash import word_hashes
 from setanon_core.model import WITHDRAWN, Anonymized
 from setanon_core.records import Records
@@ -40,7 +40,7 @@ from setanon_core.release import (
     release_key,
     thread_ids,
 )
-from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.sets import Ints, Sets, bounds_of, spans
 from setanon_core.spelling import Keywords, as_typed, common_spellings, keywords_of
 from setanon_core.users import repeats
 
@@ -64,6 +64,23 @@ class Threads:
 
     names: Sequence[str]
     """What names each thread, and nothing else: the text behind its id."""
+
+
+def threads_of_rows(  # noqa: PLR0913, PLR0917 - the columns of a log that is cut into threads
+    thread: Ints,
+    user: Ints,
+    text: Ints,
+    texts: Sequence[str],
+    users: Sequence[Hashable],
+    params: ReleaseParams,
+) -> Threads:
+    """Section 5.3: keywords and items of queries, which stand in the order of their threads."""
+    words, bounds, vocabulary = tokenized(texts, params.tokenizer)
+    sizes = np.diff(bounds)[text]
+    typed = Queries(words[spans(bounds[text], sizes)], bounds_of(sizes), thread)
+    owner = np.zeros(int(thread.max(initial=-1)) + 1, np.int64)
+    owner[thread] = user
+    return threads_from(typed, vocabulary, owner, users, identity=params.identity)
 
 
 def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywords

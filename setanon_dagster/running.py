@@ -54,7 +54,7 @@ class Outcome:
 
 
 def run_release(config: ReleaseConfig, watcher: Watcher) -> Outcome:
-    """Run all stages, their checks and the release in this process; leave no trace of the run."""
+    """Run all stages, their checks and the release in this process; Dagster keeps no history."""
     outcome = Outcome()
     listener = _Listener(config.name, watcher, outcome)
 

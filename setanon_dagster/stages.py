@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from setanon_core.baskets import Baskets, basket_threads
 from setanon_core.clusters import cluster_keys
 from setanon_core.edits import Queries
-from setanon_core.keywords import tokenized
 from setanon_core.minhash import word_hashes
 from setanon_core.model import Cost
 from setanon_core.pipeline import (
@@ -23,9 +22,10 @@ from setanon_core.pipeline import (
     group_threads,
     published_ids,
     threads_from,
+    threads_of_rows,
 )
 from setanon_core.release import ReleaseCost, ReleaseParams
-from setanon_core.sets import Ints, bounds_of, distinct_numbers, spans
+from setanon_core.sets import Ints, bounds_of, distinct_numbers
 from setanon_core.threads import separate
 from setanon_core.users import repeats
 
@@ -59,13 +59,7 @@ def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
     thread = threads["thread"].to_numpy()
     user, names = numbered(threads["user"])
     text, texts = numbered(threads["query"])
-    words, bounds, vocabulary = tokenized(texts.to_pylist(), params.tokenizer)
-    sizes = np.diff(bounds)[text]
-    typed = Queries(words[spans(bounds[text], sizes)], bounds_of(sizes), thread)
-    owner = np.zeros(int(thread.max(initial=-1)) + 1, np.int64)
-    owner[thread] = user
-    users = names.to_pylist()
-    return keyed(threads_from(typed, vocabulary, owner, users, identity=params.identity))
+    return keyed(threads_of_rows(thread, user, text, texts.to_pylist(), names.to_pylist(), params))
 
 
 def basket_clusters_table(raw: pa.Table) -> pa.Table:
