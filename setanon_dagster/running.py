@@ -12,6 +12,7 @@ import dagster as dg
 
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
+from setanon_dagster.interrupts import Interrupts
 from setanon_dagster.publish import CERTIFICATE
 
 LOGGER: Final = "setanon"
@@ -56,7 +57,23 @@ class Outcome:
 def run_release(config: ReleaseConfig, watcher: Watcher) -> Outcome:
     """Run all stages, their checks and the release in this process; Dagster keeps no history."""
     outcome = Outcome()
-    listener = _Listener(config.name, watcher, outcome)
+    with Interrupts() as interrupts:
+        listener = _Listener(config.name, watcher, outcome, interrupts)
+        try:
+            success = _run(config, listener)
+        except dg.DagsterExecutionInterruptedError:
+            success = False
+            outcome.failures.append(f"The run was stopped. {NOTHING}")
+    published = outcome.counts.get("release", {}).get("folder")
+    if success and published is not None:
+        outcome.folder = Path(published)
+        outcome.certificate = json.loads((outcome.folder / CERTIFICATE).read_text("utf-8"))
+    elif not outcome.failures:
+        outcome.failures.append("The run must end with a release; it ended before. Run it again.")
+    return outcome
+
+
+def _run(config: ReleaseConfig, listener: logging.Handler) -> bool:
 
     @dg.logger
     def told(_: dg.InitLoggerContext) -> logging.Logger:
@@ -78,20 +95,17 @@ def run_release(config: ReleaseConfig, watcher: Watcher) -> Outcome:
             # Named, it takes the place of the logger that writes to the terminal.
             run_config={"loggers": {LOGGER: {}}},
         )
-    published = outcome.counts.get("release", {}).get("folder")
-    if result.success and published is not None:
-        outcome.folder = Path(published)
-        outcome.certificate = json.loads((outcome.folder / CERTIFICATE).read_text("utf-8"))
-    elif not outcome.failures:
-        outcome.failures.append("The run must end with a release; it ended before. Run it again.")
-    return outcome
+    return bool(result.success)
 
 
 class _Listener(logging.Handler):
     """Turns Dagster's events into words to the watcher, and keeps what they counted."""
 
-    def __init__(self, name: str, watcher: Watcher, outcome: Outcome) -> None:
+    def __init__(
+        self, name: str, watcher: Watcher, outcome: Outcome, interrupts: Interrupts
+    ) -> None:
         super().__init__()
+        self.interrupts = interrupts
         self.prefix = f"{name}__"
         self.watcher = watcher
         self.outcome = outcome
@@ -111,6 +125,9 @@ class _Listener(logging.Handler):
         """Hear of an event of this stage's step."""
         match event.event_type:
             case dg.DagsterEventType.STEP_START | dg.DagsterEventType.STEP_RESTARTED:
+                if self.interrupts.came():
+                    # It may have got lost in the step before.
+                    raise dg.DagsterExecutionInterruptedError
                 self.watcher.started(stage)
             case dg.DagsterEventType.ASSET_MATERIALIZATION:
                 made = event.step_materialization_data.materialization
@@ -133,7 +150,7 @@ class _Listener(logging.Handler):
         if data.user_failure_data is not None and data.user_failure_data.description:
             return data.user_failure_data.description
         left = WHOLE if stage == "release" else NOTHING
-        if data.error is not None and data.error.cls_name == INTERRUPTED:
+        if self.interrupts.came() or (data.error and data.error.cls_name == INTERRUPTED):
             return f"The run was stopped in the stage {stage}. {left}"
         if broken := [name for name, passed in self.checks.get(stage, ()) if not passed]:
             return f"All checks must pass; {', '.join(broken)} did not. {left}"
