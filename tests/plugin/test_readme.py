@@ -1,0 +1,65 @@
+"""What the README shows is run as it stands there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from setanon_dagster.cli import main
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.demo import write_demo_log
+from setanon_dagster.knobs import check_knobs, make
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def _log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    write_demo_log(tmp_path / "data" / "log.tsv", users=300)
+    write_demo_log(tmp_path / "log.tsv", users=300)
+
+
+@pytest.mark.usefixtures("_log")
+def test_its_commands_run_one_after_the_other():
+    (block,) = [block for block in blocks("sh") if "setanon release" in block]
+    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+    commands = [line[1:] for line in lines if line and line[0] == "setanon"]
+
+    assert [command[0] for command in commands] == ["sweep", "release", "verify"]
+    for command in commands:
+        assert CliRunner().invoke(main, command).exit_code == 0, command
+
+
+@pytest.mark.usefixtures("_log")
+def test_its_definitions_load():
+    (block,) = [block for block in blocks("python") if "build_setanon_definitions" in block]
+    names = {}
+    exec(block, names)  # noqa: S102 - our own README
+
+    assert names["defs"].resolve_job_def("searches_release_job").name == "searches_release_job"
+
+
+def test_its_yaml_is_a_release():
+    (block,) = blocks("yaml")
+    component = yaml.safe_load(block)
+
+    assert component["type"] == "setanon_dagster.SetAnonReleaseComponent"
+    check_knobs(ReleaseConfig, component["attributes"], "attributes")
+    assert make(ReleaseConfig, component["attributes"]).k == 3
+
+
+def test_its_targets_are_in_the_makefile():
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^|`)make (\w+)", README, re.MULTILINE))
+
+    assert {"release", "test", "ui", "check", "bench"} <= named
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
