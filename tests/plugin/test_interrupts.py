@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from setanon_dagster import assets
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.interrupts import Interrupts
 from setanon_dagster.running import run_release
@@ -29,23 +28,21 @@ def test_an_interrupt_is_seen_though_its_handler_does_nothing():
         assert interrupts.came()
 
 
-def test_nothing_is_published_after_an_interrupt_that_got_lost(tmp_path, monkeypatch):
-    log = tmp_path / "log.tsv"
-    log.write_text("".join(f"u{n}\t2024-01-01\tpine straw\n" for n in range(4)))
-    real = assets.clusters_table
-
-    def interrupted(*args):
-        # As in a callback of Python's own: the error is raised, and ignored.
+def lose(stage, *_):
+    """As in a callback of Python's own: the error is raised, and ignored."""
+    if stage == "clusters":
         before = signal.signal(signal.SIGINT, lambda *_: None)
         os.kill(os.getpid(), signal.SIGINT)
         signal.signal(signal.SIGINT, before)
-        return real(*args)
 
-    monkeypatch.setattr(assets, "clusters_table", interrupted)
-    quiet = SimpleNamespace(started=lambda _: None, finished=lambda *_: None, failed=lambda _: None)
+
+def test_nothing_is_published_after_an_interrupt_that_got_lost(tmp_path):
+    log = tmp_path / "log.tsv"
+    log.write_text("".join(f"u{n}\t2024-01-01\tpine straw\n" for n in range(4)))
     config = ReleaseConfig(name="log", source=Source(str(log)), k=3, out=str(tmp_path / "out"))
+    watcher = SimpleNamespace(started=lambda _: None, finished=lose, failed=lambda _: None)
 
-    outcome = run_release(config, quiet)
+    outcome = run_release(config, watcher)
 
     assert outcome.folder is None
     assert "The run was stopped" in outcome.failures[0]
