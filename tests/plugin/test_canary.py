@@ -88,7 +88,7 @@ def fail(*_args, **_kwargs):
 CALLS = {
     "reading": (assets, "read_source"),
     "threads": (stages, "separate"),
-    "keywords": (stages, "tokenized"),
+    "keywords": (stages, "threads_of_rows"),
     "clusters": (stages, "cluster_keys"),
     "a count for the metadata": (assets, "cluster_sizes"),
     "groups": (stages, "group_threads"),
