@@ -169,11 +169,11 @@ def _replace(relation: DuckDBPyRelation, path: Path, mode: int) -> int:
     finally:
         os.close(file)
         temporary.unlink(missing_ok=True)
-    _flush_folder(path.parent)
+    flush_folder(path.parent)
     return int(rows)
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Make a rename outlive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:

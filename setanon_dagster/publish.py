@@ -25,7 +25,13 @@ from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.params import check_k
 from setanon_dagster.certificate import THREADS, Plain, certificate_of, costs_of, told_of, unit_of
 from setanon_dagster.datasheet import datasheet
-from setanon_dagster.parquet import connect, read_parquet, without_contents, write_parquet
+from setanon_dagster.parquet import (
+    connect,
+    flush_folder,
+    read_parquet,
+    without_contents,
+    write_parquet,
+)
 from setanon_dagster.released import LAYOUTS, Limits, false_entries, verify_file
 from setanon_dagster.verdict import FileVerdict
 
@@ -217,14 +223,14 @@ def _keep(staged: Path, target: Path) -> None:
     target.mkdir(mode=0o700, exist_ok=True)
     for file in sorted(staged.iterdir()):
         file.replace(target / file.name)
-    _flush(target)
-    _flush(target.parent)
+    flush_folder(target)
+    flush_folder(target.parent)
 
 
 def _name(staged: Path, target: Path, digest: str) -> None:
     """Give the release its public name; one that is there already must be the same."""
     staged.chmod(0o755)
-    _flush(staged)
+    flush_folder(staged)
     try:
         staged.rename(target)
     except OSError as error:
@@ -235,7 +241,7 @@ def _name(staged: Path, target: Path, digest: str) -> None:
                 "the folder of a release must not have been changed; one of this name and digest "
                 "has other files. Move it away, and find out who changed it."
             ) from None
-    _flush(target.parent)
+    flush_folder(target.parent)
 
 
 def _same(target: Path, staged: Path, digest: str) -> bool:
@@ -256,13 +262,4 @@ def _point(releases: Path, full: str) -> None:
         link.replace(releases / LATEST)
     finally:
         link.unlink(missing_ok=True)
-    _flush(releases)
-
-
-def _flush(folder: Path) -> None:
-    """Make renames outlive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    flush_folder(releases)
