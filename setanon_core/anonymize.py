@@ -16,6 +16,7 @@ from setanon_core.records import Records
 from setanon_core.sets import Ints, Sets, bounds_of
 from setanon_core.strip import Stripped, owners, strip
 from setanon_core.users import nth_users, repeats
+from setanon_core.workers import beside
 
 
 def anonymize(  # noqa: PLR0913 - the knobs, each by name
@@ -59,6 +60,7 @@ def anonymize_records(
     # By what they held before: records that only stripping made alike are not alike.
     order = canonical_order(data.subset(stripped.positions))
     ordered = _ordered(stripped.records, order)
+    bound_of_rest = beside(lower_bound, ordered.unnamed(), params)
     if clusters is None:
         grouping = group(ordered, params)
     else:
@@ -70,7 +72,7 @@ def anonymize_records(
     labels[stripped.positions[order]] = rows
     cost = cost_of(data, labels, centers)
     proven = grouping.proven_optimal
-    bound = cost.total if proven else stripped.cost + lower_bound(ordered, params)
+    bound = cost.total if proven else stripped.cost + bound_of_rest()
     # Only what is published leaves: the rare items of the input have no business in a result.
     published, items = np.unique(centers.items, return_inverse=True)
     names = data.vocabulary or range(data.width)

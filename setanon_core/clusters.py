@@ -4,9 +4,8 @@ Paper:      section 5.2: p concatenated Min-Hash keys agree with probability Sim
             fewer than k are deleted, and typical values of p are 2 to 4.
 Guarantee:  none; heuristic. A key says where a record is looked at, never what is published.
 Complexity: O(p * (m + N)) for m items and N occurrences.
-Deviation:  several rounds of falling p instead of one, and a last one by the most widely held
-            item; the key of p Min-Hashes is mixed into 64 bits, so that one column holds it:
-            different keys meet by chance once in 2^64 pairs.
+Deviation:  several rounds of falling p instead of one; the key of p Min-Hashes is mixed into 64
+            bits, so that one column holds it: different keys meet by chance once in 2^64 pairs.
 """
 
 from collections.abc import Sequence
@@ -16,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.minhash import Hashes, permuted, signatures
-from setanon_core.records import Records
-from setanon_core.sets import Ints
-from setanon_core.strip import owners
+from setanon_core.sets import Ints, Sets
 
 Keys = npt.NDArray[np.uint64]
 
@@ -27,16 +24,16 @@ ROUNDS: Final = (3, 2, 1)
 
 
 def cluster_keys(
-    records: Records, hashes: Hashes, rounds: Sequence[int] = ROUNDS, seed: int = 1
+    records: Sets, hashes: Hashes, rounds: Sequence[int] = ROUNDS, seed: int = 1
 ) -> Keys:
-    """One row of keys for each record: a column for each round, and one for the last.
+    """One row of keys for each record: a column for each round.
 
-    `hashes` has one value for each item. An empty record has the key of the empty set.
+    `hashes` has one value for each item. An empty record has the key of the empty set. The key of
+    a record is a function of its own items alone.
     """
     p = max(rounds, default=0)
     values = signatures(records, permuted(hashes, range(seed, seed + p)))
-    keys = [_mixed(values[:, :first]) for first in rounds]
-    return np.column_stack([*keys, _widest(records)])
+    return np.column_stack([_mixed(values[:, :first]) for first in rounds])
 
 
 def clusters(keys: Keys) -> Ints:
@@ -62,15 +59,3 @@ def mixed(numbers: Keys) -> Keys:
     key *= np.uint64(0x94D049BB133111EB)
     key ^= key >> np.uint64(31)
     return key
-
-
-def _widest(records: Records) -> Keys:
-    """The item of each record that most users hold; of equals, the lowest number."""
-    widest = np.full(len(records), np.iinfo(np.uint64).max, np.uint64)
-    filled = records.sizes > 0
-    if filled.any():
-        # One number holds both: the most owners first, then the lowest item.
-        rank = owners(records)[records.items] * records.width + (records.width - 1 - records.items)
-        most = np.maximum.reduceat(rank, records.offsets[:-1][filled])
-        widest[filled] = records.width - 1 - most % records.width
-    return widest

@@ -23,9 +23,13 @@ Name = TypeVar("Name", bound=Hashable)
 def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabulary, Ints]:
     """Order distinct names, whatever order they came in; say where each one went."""
     given = list(names)
+    places = list(range(len(given)))
+    if set(map(type, given)) == {str}:
+        # None is missing, and different texts are in line: the vocabulary of a log is large.
+        places.sort(key=given.__getitem__)  # type: ignore[arg-type]  # they are texts
+        return tuple(map(given.__getitem__, places)), _ranks(places)
     if any(map(_is_missing, given)):
         raise MalformedInputError(f"no {what} may be missing (None or NaN). Leave them out.")
-    places = list(range(len(given)))
     try:
         places.sort(key=given.__getitem__)  # type: ignore[arg-type]  # mixed types fall through
         # Frozen sets can be compared, but not put in line: that is no order.
@@ -34,9 +38,13 @@ def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabu
         line = False
     if not line:
         places.sort(key=lambda place: _spelling(given[place]))
-    rank = np.empty(len(given), np.int64)
-    rank[places] = np.arange(len(given))
-    return tuple(given[place] for place in places), rank
+    return tuple(given[place] for place in places), _ranks(places)
+
+
+def _ranks(places: list[int]) -> Ints:
+    rank = np.empty(len(places), np.int64)
+    rank[places] = np.arange(len(places))
+    return rank
 
 
 def distinct_names(names: Iterable[Hashable]) -> Vocabulary:
@@ -60,8 +68,7 @@ def number_values(values: Any, what: str = "item") -> tuple[Ints, Vocabulary]:  
     """Number the values of any column in the order of their vocabulary."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind in "iu":
-            distinct, inverse = np.unique(values, return_inverse=True)
-            return inverse.astype(np.int64), tuple(distinct.tolist())
+            return _number_integers(values)
         values = values.tolist()
     # Not through NumPy: it would make 1 and "1" one item, and cut off a trailing NUL.
     try:
@@ -72,6 +79,15 @@ def number_values(values: Any, what: str = "item") -> tuple[Ints, Vocabulary]:  
         ) from None
     vocabulary, rank = vocabulary_of(seen, what)
     return rank[numbers], vocabulary
+
+
+def _number_integers(values: npt.NDArray[Any]) -> tuple[Ints, Vocabulary]:
+    """The same for integers; where they are small, as numbers of items are, none is sorted."""
+    if len(values) and values.min() >= 0 and values.max() < 2 * len(values):
+        used = np.bincount(values.astype(np.int64, copy=False)) > 0
+        return (np.cumsum(used) - 1)[values], tuple(np.flatnonzero(used).tolist())
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return inverse.astype(np.int64), tuple(distinct.tolist())
 
 
 def appearances(values: Iterable[Name]) -> tuple[Ints, list[Name]]:

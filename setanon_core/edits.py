@@ -10,7 +10,7 @@ Deviation:  an added keyword goes where the other threads of its group have it, 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +28,7 @@ FEW: Final = 4
 """Words up to which a list is searched for each of them."""
 
 Contexts = dict[int, Counter[tuple[int, int]]]
-"""For an item, how often it stands between which two neighbours."""
+"""For an item of a center, how often it stands between which two neighbours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,33 +61,41 @@ class Queries:
             yield thread, words[low:high]
 
 
+def joined(parts: Sequence[Queries]) -> Queries:
+    """Queries one after the other."""
+    none = np.empty(0, np.int64)
+    words = np.concatenate([part.words for part in parts] or [none])
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts] or [none])
+    threads = np.concatenate([part.threads for part in parts] or [none])
+    return Queries(words, bounds_of(sizes), threads)
+
+
 def edit(queries: Queries, labels: Ints, centers: Sets) -> Queries:
     """Delete and add words until every published thread holds its center, and nothing else.
 
     `labels` has the row of its center for each thread, or `WITHDRAWN`.
     """
-    published = np.flatnonzero(labels != WITHDRAWN)
-    wanted = centers.take(labels[published])
     width = max(int(queries.words.max(initial=0)) + 1, centers.width)
-    want = np.sort(published[wanted.rows] * width + wanted.items)
-    kept = _only(queries, np.isin(_cells(queries, width), want))
-    lacking = want[~np.isin(want, _cells(kept, width))]
+    wanted = centers.rows * width + centers.items
+    thread = queries.threads[queries.rows]
+    at = _places(labels[thread] * width + queries.words, wanted)
+    kept = _only(queries, at >= 0)
+    thread, at = thread[at >= 0], at[at >= 0]
+    lacking = _lacking(thread, at, labels, centers)
     if len(lacking):
-        missing: dict[int, list[int]] = defaultdict(list)
-        for cell in lacking.tolist():
-            missing[cell // width].append(cell % width)
-        kept = _with_added(kept, labels, missing)
-    if not np.array_equal(distinct_numbers(_cells(kept, width)), want):
-        raise NotAnonymousError(
-            "the words of every published thread must be its center's; those of "
-            f"{len(published)} threads are not. Nothing was returned. This is a fault of setanon."
-        )
+        missing = _missing(thread, at, labels, centers, lacking)
+        kept = _with_added(kept, at, missing, centers)
+        _refuse_others(kept, labels, centers, lacking)
     return kept
 
 
-def _cells(queries: Queries, width: int) -> Ints:
-    """Every word with its thread, as one number."""
-    return queries.threads[queries.rows] * width + queries.words
+def _places(cells: Ints, wanted: Ints) -> Ints:
+    """Where each cell is among those wanted, which ascend; -1 if it is not."""
+    at = np.searchsorted(wanted, cells)
+    at[at == len(wanted)] = 0
+    if len(wanted) == 0:
+        return np.full(len(cells), -1)
+    return np.where(wanted[at] == cells, at, -1)
 
 
 def _only(queries: Queries, keep: npt.NDArray[np.bool_]) -> Queries:
@@ -97,23 +105,42 @@ def _only(queries: Queries, keep: npt.NDArray[np.bool_]) -> Queries:
     return Queries(queries.words[keep], bounds_of(sizes[filled]), queries.threads[filled])
 
 
-def _with_added(queries: Queries, labels: Ints, missing: dict[int, list[int]]) -> Queries:
+def _lacking(thread: Ints, at: Ints, labels: Ints, centers: Sets) -> Ints:
+    """The published threads whose words, at these places of the centers, are not all of them."""
+    n = max(len(centers.items), 1)
+    held = np.bincount(distinct_numbers(thread * n + at) // n, minlength=len(labels))
+    published = np.flatnonzero(labels != WITHDRAWN)
+    return published[held[published] < centers.sizes[labels[published]]]
+
+
+def _missing(
+    thread: Ints, at: Ints, labels: Ints, centers: Sets, lacking: Ints
+) -> dict[int, list[int]]:
+    """For each thread that lacks something, where that is among the items of all centers."""
+    some = np.isin(thread, lacking)
+    there = set(zip(thread[some].tolist(), at[some].tolist(), strict=True))
+    rows = labels[lacking]
+    missing: dict[int, list[int]] = {}
+    starts, stops = centers.offsets[rows].tolist(), centers.offsets[rows + 1].tolist()
+    for own, start, stop in zip(lacking.tolist(), starts, stops, strict=True):
+        missing[own] = [place for place in range(start, stop) if (own, place) not in there]
+    return missing
+
+
+def _with_added(
+    queries: Queries, at: Ints, missing: dict[int, list[int]], centers: Sets
+) -> Queries:
     """Rewrite the threads that lack something; all others stay as they are."""
-    lacking = np.fromiter(missing, np.int64, len(missing))
-    contexts: dict[int, Contexts] = {
-        label: defaultdict(Counter) for label in np.unique(labels[lacking]).tolist()
-    }
-    alike = np.isin(labels[queries.threads], labels[lacking])
+    seen = _contexts(queries, at, np.unique([place for own in missing.values() for place in own]))
+    inside = np.isin(queries.threads, np.fromiter(missing, np.int64, len(missing)))
     rewritten: dict[int, list[list[int]]] = {thread: [] for thread in missing}
-    for thread, query in queries.take(np.flatnonzero(alike)).lists():
-        _note(query, contexts[int(labels[thread])])
-        if thread in rewritten:
-            rewritten[thread].append(query)
-    for thread, items in missing.items():
-        for item in items:
-            _insert(rewritten[thread], item, contexts[int(labels[thread])][item])
+    for thread, query in queries.take(np.flatnonzero(inside)).lists():
+        rewritten[thread].append(query)
+    for thread, places in missing.items():
+        for place in places:
+            _insert(rewritten[thread], int(centers.items[place]), seen[place])
     new = [(thread, query) for thread, own in rewritten.items() for query in own]
-    same = queries.take(np.flatnonzero(~np.isin(queries.threads, lacking)))
+    same = queries.take(np.flatnonzero(~inside))
     both = Queries(
         np.append(same.words, [word for _, query in new for word in query]),
         bounds_of(np.append(np.diff(same.offsets), [len(query) for _, query in new])),
@@ -122,11 +149,32 @@ def _with_added(queries: Queries, labels: Ints, missing: dict[int, list[int]]) -
     return both.take(np.argsort(both.threads, kind="stable"))
 
 
-def _note(query: list[int], contexts: Contexts) -> None:
-    """Count the neighbours of every word."""
-    padded = [EDGE, *query, EDGE]
-    for left, word, right in zip(padded, padded[1:], padded[2:], strict=False):
-        contexts[word][left, right] += 1
+def _contexts(queries: Queries, at: Ints, places: Ints) -> Contexts:
+    """How often the items at these places of the centers stand between which neighbours."""
+    seen: Contexts = defaultdict(Counter)
+    row = queries.rows
+    left = np.where(np.diff(row, prepend=-1) == 0, np.roll(queries.words, 1), EDGE)
+    right = np.where(np.diff(row, append=-1) == 0, np.roll(queries.words, -1), EDGE)
+    some = np.flatnonzero(np.isin(at, places))
+    columns = (column[some].tolist() for column in (at, left, right))
+    for place, before, after in zip(*columns, strict=True):
+        seen[place][before, after] += 1
+    return seen
+
+
+def _refuse_others(queries: Queries, labels: Ints, centers: Sets, lacking: Ints) -> None:
+    """Look again at what was rewritten; the words of all others were just counted."""
+    mine = queries.take(np.flatnonzero(np.isin(queries.threads, lacking)))
+    width = max(int(mine.words.max(initial=0)) + 1, centers.width)
+    thread = mine.threads[mine.rows]
+    at = _places(labels[thread] * width + mine.words, centers.rows * width + centers.items)
+    wrong = len(np.intersect1d(_lacking(thread[at >= 0], at[at >= 0], labels, centers), lacking))
+    wrong += int((at < 0).sum())
+    if wrong:
+        raise NotAnonymousError(
+            f"the words of every published thread must be its center's; {wrong} are not, or are "
+            "lacking. Nothing was returned. This is a fault of setanon."
+        )
 
 
 def _insert(thread: list[list[int]], item: int, seen: Counter[tuple[int, int]]) -> None:

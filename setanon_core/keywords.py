@@ -21,8 +21,9 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from setanon_core.columns import number_values
-from setanon_core.minhash import permuted, signatures, word_hashes
+from setanon_core.minhash import Hashes, permuted, signatures, word_hashes
 from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.texts import cut_each
 
 Tokenizer = Callable[[str], Sequence[str]]
 """Anything that cuts a query into keywords; for text without spaces, bring your own."""
@@ -89,9 +90,14 @@ def tokenized(
 
     Repeats and order stay, which edits need.
     """
-    found = list(map(tokenizer, queries))
-    sizes = np.fromiter(map(len, found), np.int64, len(found))
-    words, vocabulary = number_values(chain.from_iterable(found), "keyword")
+    if tokenizer is keywords:
+        names: Iterable[str]
+        names, sizes = cut_each(list(queries), keywords)
+    else:
+        found = list(map(tokenizer, queries))
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        names = chain.from_iterable(found)
+    words, vocabulary = number_values(names, "keyword")
     return words, bounds_of(sizes), vocabulary
 
 
@@ -105,6 +111,39 @@ def items_of(
     """
     if identity == "exact" or not vocabulary:
         return np.arange(len(vocabulary))
+    _, first, item = np.unique(
+        _letter_hashes(vocabulary, hashes, seed), axis=0, return_index=True, return_inverse=True
+    )
+    # Numbered in the order of the vocabulary, so that no number depends on the hashes' order.
+    place = np.argsort(np.argsort(first))
+    items: Ints = place[item.ravel()]
+    return items
+
+
+def item_names(
+    vocabulary: Sequence[str], identity: Identity = "exact"
+) -> tuple[Sequence[str], Ints]:
+    """Names for the items of some keywords, in order, and the number of each keyword's item.
+
+    A name is a function of the keyword alone, whatever others there are: the keyword itself, or
+    LSH(e_j) in hexadecimal digits.
+
+    >>> names, numbers = item_names(["listen", "silent", "tuna"], "minhash")
+    >>> [len(name) for name in names], int(numbers[0]) == int(numbers[1])
+    ([24, 24], True)
+    """
+    if identity == "exact" or not vocabulary:
+        return vocabulary, np.arange(len(vocabulary))
+    spelled = _letter_hashes(vocabulary, HASHES, 1).astype(">u4").tobytes().hex()
+    width = 8 * HASHES
+    numbers, names = number_values(
+        [spelled[place : place + width] for place in range(0, len(spelled), width)]
+    )
+    return [str(name) for name in names], numbers
+
+
+def _letter_hashes(vocabulary: Sequence[str], hashes: int, seed: int) -> Hashes:
+    """The Min-Hashes of each keyword as a multiset of letters, one row a keyword."""
     letters = [sorted(_multiset(word)) for word in vocabulary]
     names = sorted({letter for own in letters for letter in own})
     number = {name: position for position, name in enumerate(names)}
@@ -112,14 +151,7 @@ def items_of(
         np.asarray([number[letter] for own in letters for letter in own], np.int64),
         bounds_of(np.asarray([len(own) for own in letters])),
     )
-    values = permuted(word_hashes(names), range(seed, seed + hashes))
-    _, first, item = np.unique(
-        signatures(sets, values), axis=0, return_index=True, return_inverse=True
-    )
-    # Numbered in the order of the vocabulary, so that no number depends on the hashes' order.
-    place = np.argsort(np.argsort(first))
-    items: Ints = place[item.ravel()]
-    return items
+    return signatures(sets, permuted(word_hashes(names), range(seed, seed + hashes)))
 
 
 def _multiset(word: str) -> list[str]:

@@ -11,6 +11,7 @@ Deviation:  none. One object for each set would compute the same values a hundre
 """
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha1
 from typing import Final
 
 import numpy as np
@@ -32,11 +33,12 @@ def word_hashes(words: Iterable[str]) -> Hashes:
 
     Lone surrogates, which broken input may hold, are hashed as they are.
     """
-    from datasketch.hashfunc import sha1_hash32
-
-    return np.fromiter(
-        (sha1_hash32(word.encode("utf-8", "surrogatepass")) for word in words), np.uint32
-    )
+    # Not through datasketch's function, which makes a number of each by itself; a test compares.
+    first = [
+        sha1(word.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()[:4]
+        for word in words
+    ]
+    return np.frombuffer(b"".join(first), "<u4").astype(np.uint32)
 
 
 def permuted(hashes: Hashes, seeds: Sequence[int]) -> Hashes:

@@ -12,8 +12,9 @@ Deviation:  `method="best"` groups all threads at once, without LSH: itemsets fi
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Final
 
@@ -21,13 +22,14 @@ import numpy as np
 
 from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters, mixed
-from setanon_core.edits import Queries, edit
-from setanon_core.errors import NotAnonymousError
+from setanon_core.editing import Wanted, edited_queries
+from setanon_core.edits import Queries
 from setanon_core.keywords import Identity, items_of, tokenized
 from setanon_core.minhash import word_hashes
 from setanon_core.model import WITHDRAWN, Anonymized
 from setanon_core.records import Records
 from setanon_core.release import (
+    Digests,
     Ledger,
     QueryRelease,
     Release,
@@ -35,14 +37,19 @@ from setanon_core.release import (
     ReleaseParams,
     SetRelease,
     judge,
+    order_of,
     refuse_exposure,
     refuse_lookalikes,
     release_key,
     thread_ids,
 )
 from setanon_core.sets import Ints, Sets, bounds_of, spans
-from setanon_core.spelling import Keywords, as_typed, common_spellings, keywords_of
+from setanon_core.spelling import Keywords, common_spellings, keywords_of
 from setanon_core.users import repeats
+from setanon_core.workers import each_of
+
+IDS_AT_ONCE: Final = 50_000
+"""Thread ids that are made in one go."""
 
 KS: Final = range(2, 21)
 """Where the cost is swept unless other k are asked for."""
@@ -62,8 +69,16 @@ class Threads:
     users: Sequence[Hashable]
     """The names behind the users' numbers."""
 
-    names: Sequence[str]
-    """What names each thread, and nothing else: the text behind its id."""
+    names: Sequence[str] | None = None
+    """What names each thread, and nothing else; if none are given, its user and its place."""
+
+    def names_of(self, threads: Ints) -> Iterator[str]:
+        """The texts behind the ids of some threads, made one at a time."""
+        if self.names is not None:
+            return (self.names[thread] for thread in threads.tolist())
+        nth = repeats(self.records.users)[threads].tolist()
+        owners = self.records.users[threads].tolist()
+        return (f"{self.users[user]}\0{at}" for user, at in zip(owners, nth, strict=True))
 
 
 def threads_of_rows(  # noqa: PLR0913, PLR0917 - the columns of a log that is cut into threads
@@ -102,9 +117,6 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     known = keywords_of(vocabulary, items_of(vocabulary, identity), typed.words, owner[holder])
     sizes = np.bincount(holder, minlength=len(owner))
     records = Records.from_columns(known.item[typed.words], bounds_of(sizes), owner)
-    if names is None:
-        places = zip(owner.tolist(), repeats(owner).tolist(), strict=True)
-        names = [f"{users[user]}\0{nth}" for user, nth in places]
     # Records number the users anew, by their first record.
     holders = [users[user] for user in dict.fromkeys(owner.tolist())]
     return Threads(typed, known, records, holders, names)
@@ -128,31 +140,31 @@ def edited_threads(
     threads: Threads, result: Anonymized, params: ReleaseParams
 ) -> tuple[Queries, ReleaseCost]:
     """The queries to publish, as keyword numbers, and what they cost; refuse rare keywords."""
-    chosen, respellings = _spelled(threads, result, params)
-    item = threads.keywords.item
-    centers = _centers(result)
-    asked = replace(threads.typed, words=item[threads.typed.words])
-    edited = edit(asked, result.labels, centers)
-    # A center's items ascend, and so do the centers: one search finds the spelling of any word.
-    width = max(len(item), 1)
-    cell = result.labels[edited.threads[edited.rows]] * width + edited.words
-    words = chosen[np.searchsorted(centers.rows * width + centers.items, cell)]
-    if params.spelling == "as_typed":
-        words = as_typed(threads.typed, threads.keywords, edited, words)
-    elif (rare := int((threads.keywords.held[chosen] < params.owners).sum())) > 0:
-        raise NotAnonymousError(
-            f"min_owners = {params.owners} users must have typed every published keyword; "
-            f"{rare} have fewer. Nothing was returned. This is a fault of setanon."
-        )
-    return replace(edited, words=words), _cost(threads, result, respellings)
+    literal = params.spelling == "as_typed"
+    wanted = Wanted(result.labels, _centers(result), params.owners, as_typed=literal)
+    edited, respellings = edited_queries(threads.typed, threads.keywords, wanted)
+    return edited, _cost(threads, result, respellings)
 
 
-def published_ids(threads: Threads, result: Anonymized, params: ReleaseParams) -> dict[int, str]:
-    """The public id of each published thread, under a key for this release alone."""
-    published = np.flatnonzero(result.labels != WITHDRAWN).tolist()
-    names = (threads.names[thread] for thread in published)
+def published_ids(
+    threads: Threads, result: Anonymized, params: ReleaseParams
+) -> tuple[Ints, Digests]:
+    """The published threads in the order of their ids, and the ids, 16 bytes each.
+
+    They are made under a key for this release alone.
+    """
+    published = np.flatnonzero(result.labels != WITHDRAWN)
+    names = threads.names_of(published)
     key = release_key(params, fingerprint(threads))
-    return dict(zip(published, thread_ids(names, key), strict=True))
+    made = each_of(partial(thread_ids, secret=key), _batches(names))
+    ids = np.concatenate([*made, np.empty((0, 16), np.uint8)])
+    order = order_of(ids)
+    return published[order], ids[order]
+
+
+def _batches(names: Iterator[str]) -> Iterator[list[str]]:
+    while batch := list(islice(names, IDS_AT_ONCE)):
+        yield batch
 
 
 def fingerprint(threads: Threads) -> bytes:
@@ -175,7 +187,8 @@ def release_of(
 ) -> tuple[Release, Ledger, ReleaseCost]:
     """Write the centers back, give the threads their ids; verify, or refuse."""
     edited, cost = edited_threads(threads, result, params)
-    ids = published_ids(threads, result, params)
+    line, digests = published_ids(threads, result, params)
+    ids = dict(zip(line.tolist(), (digest.tobytes().hex() for digest in digests), strict=True))
     ledger = _ledger(threads, ids)
     written = _queries(edited, threads.keywords.vocabulary, ids)
     release = _as_sets(written) if params.format == "sets" else _as_texts(written)
@@ -223,11 +236,8 @@ def _cost(threads: Threads, result: Anonymized, respellings: int) -> ReleaseCost
 
 def _ledger(threads: Threads, ids: dict[int, str]) -> Ledger:
     users = threads.records.users.tolist()
-    rows = sorted((name, thread) for thread, name in ids.items())
     return Ledger(
-        tuple(name for name, _ in rows),
-        tuple(thread for _, thread in rows),
-        tuple(threads.users[users[thread]] for _, thread in rows),
+        tuple(ids.values()), tuple(ids), tuple(threads.users[users[thread]] for thread in ids)
     )
 
 

@@ -21,7 +21,16 @@ from setanon_core.columns import (
     vocabulary_of,
 )
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Ints, Sets, bounds_of, check_range, freeze, integers, rows_of
+from setanon_core.sets import (
+    Ints,
+    Sets,
+    bounds_of,
+    check_range,
+    distinct_numbers,
+    freeze,
+    integers,
+    rows_of,
+)
 
 __all__ = ["Ints", "Records", "Sets"]
 
@@ -59,12 +68,16 @@ class Records(Sets):
     @cached_property
     def n_users(self) -> int:
         """How many distinct users there are."""
-        return len(np.unique(self.users))
+        return len(distinct_numbers(self.users))
 
     def subset(self, positions: Ints) -> "Records":
         """The records at `positions`, in that order, with their users."""
         sets = self.take(positions)
         return Records(sets.items, sets.offsets, self.users[positions], self.vocabulary)
+
+    def unnamed(self) -> "Records":
+        """The same without the vocabulary, which may be large: to be sent elsewhere."""
+        return Records(self.items, self.offsets, self.users)
 
     @property
     def sets(self) -> Sets:

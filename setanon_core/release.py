@@ -10,12 +10,19 @@ from hashlib import blake2b
 from secrets import token_bytes
 from typing import Final, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
+
 from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
 from setanon_core.keywords import Identity, Tokenizer, keywords
 from setanon_core.model import Certificate, Round, Verdict
 from setanon_core.params import Params, check_choice, integer
+from setanon_core.sets import Ints
 from setanon_core.similarity import EditDistance, Measure
 from setanon_core.verify import verify
+
+Digests = npt.NDArray[np.uint8]
+"""Thread ids as 16 bytes each, one row a thread."""
 
 Spelling = Literal["common", "as_typed"]
 Format = Literal["queries", "sets"]
@@ -135,23 +142,36 @@ def release_key(params: ReleaseParams, fingerprint: bytes) -> bytes:
     return blake2b(repr(told).encode() + fingerprint, key=params.secret, digest_size=32).digest()
 
 
-def thread_ids(names: Iterable[str], secret: bytes) -> list[str]:
-    """Keyed hashes of the names of threads, 32 hexadecimal digits each."""
-    ids = [
-        blake2b(name.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).hexdigest()
-        for name in names
-    ]
-    refuse_lookalikes(ids)
-    return ids
+def thread_ids(names: Iterable[str], secret: bytes) -> Digests:
+    """Keyed hashes of the names of threads, one row of 16 bytes each."""
+    ids = bytearray()
+    for name in names:
+        ids += blake2b(name.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).digest()
+    return np.frombuffer(ids, np.uint8).reshape(-1, 16)
+
+
+def order_of(ids: Digests) -> Ints:
+    """The order of the ids, which is that of their hexadecimal digits; refuse equal ones."""
+    # Two numbers of 64 bits, the first byte being the highest, sort as the bytes do.
+    first, second = ids.view(">u8").T.astype(np.uint64)
+    order = np.lexsort((second, first))
+    same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
+    if same.any():
+        raise _lookalikes()
+    return order
 
 
 def refuse_lookalikes(texts: Sequence[str]) -> None:
     """Refuse users, or records, who would be one if they were written down."""
     if len(set(texts)) < len(texts):
-        raise MalformedInputError(
-            "users and records must differ when written as text; some do not, such as a number "
-            "and the same number as text. Make them all text."
-        )
+        raise _lookalikes()
+
+
+def _lookalikes() -> MalformedInputError:
+    return MalformedInputError(
+        "users and records must differ when written as text; some do not, such as a number "
+        "and the same number as text. Make them all text."
+    )
 
 
 def judge(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:

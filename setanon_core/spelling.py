@@ -50,6 +50,8 @@ def common_spellings(
     It is the one that most threads of the group have, of those that `least` users of the log
     typed; if there is none in the group, the one that most users of the log typed.
     """
+    if np.array_equal(keywords.item, np.arange(len(keywords.item))):
+        return centers.items, 0  # every item has one spelling
     width = max(len(keywords.item), 1)
     thread, word = np.divmod(
         distinct_numbers(typed.threads[typed.rows] * width + typed.words), width

@@ -2,7 +2,7 @@
 
 Paper:      section 5.1, "Separating User Sessions into Threads".
 Guarantee:  every query is in exactly one thread, and all queries of a thread are of one user; the
-            same text of one user is always in one thread. Threads depend on nothing but their
+            same text of a session is always in one thread. Threads depend on nothing but their
             own session: not on other users, on the order of rows (but for equal times), on engine
             or machine. When done, no two consecutive threads hold queries that were found similar.
 Complexity: O(N log N) to sort N queries; min(q, W) comparisons for the q-th distinct text of a
@@ -11,6 +11,9 @@ Deviation:  a query is compared with the last W = 200 distinct texts of its sess
             first occurrence), not with all: a user with 10,000 queries costs 2 million pairs, not
             50 million. Exact repeats are found however long ago. Where several earlier queries
             are similar, the paper does not say which one counts: we take the most recent.
+            Nobody types 10,000 different texts; for what does, the window shrinks from there to 8,
+            and a user's queries are a session for each 100,000 of them. So a robot with half of
+            the log costs about as much as people would, in time and in memory.
             Equal times: the order of rows. With `ALONE` as measure, exact repeats still share a
             thread: as a set of keywords they are one.
 """
@@ -29,6 +32,14 @@ from setanon_core.similarity import EditDistance, Measure, Similar, check_least
 WINDOW: Final = 200
 """Distinct texts of a session that a query is compared with."""
 
+MANY: Final = 10_000
+"""Distinct texts of a session from which on a text is compared with `FEW` only."""
+
+FEW: Final = 8
+
+LONGEST: Final = 100_000
+"""Queries of one user that are a session at most."""
+
 PAIRS_AT_ONCE: Final = 1 << 17
 """Candidate pairs compared in one go: many enough for NumPy, few enough for the cache."""
 
@@ -41,6 +52,7 @@ def separate(  # noqa: PLR0913 - three columns, and what to make of them
     *,
     texts: Sequence[str] | None = None,
     window: int = WINDOW,
+    longest: int = LONGEST,
 ) -> Ints:
     """Return a thread number for each row, from 0 without gaps: by user, then by first query.
 
@@ -58,8 +70,9 @@ def separate(  # noqa: PLR0913 - three columns, and what to make of them
             f"{len(time)} and {len(text)} values."
         )
     check_least("window", window, 1)
+    check_least("longest", longest, 1)
     order = np.lexsort((time, owner))
-    session = np.cumsum(_changes(owner[order])) - 1
+    session = _sessions(owner[order], longest)
     row_text = text[order]
     _, first, entry = np.unique(
         session * len(distinct) + row_text, return_index=True, return_inverse=True
@@ -72,6 +85,21 @@ def separate(  # noqa: PLR0913 - three columns, and what to make of them
     of_entry[line] = _collapse(*found)
     threads[order] = of_entry[entry]
     return threads
+
+
+def _sessions(owner: Ints, longest: int) -> Ints:
+    """Number the sessions of users whose rows stand together.
+
+    >>> _sessions(np.array([4, 4, 4, 7]), longest=2).tolist()
+    [0, 0, 1, 2]
+    """
+    return np.cumsum(_places(_changes(owner)) % longest == 0) - 1
+
+
+def _places(begins: npt.NDArray[np.bool_]) -> Ints:
+    """Where each row stands, from 0 at the last beginning."""
+    row = np.arange(len(begins))
+    return row - np.maximum.accumulate(np.where(begins, row, 0))
 
 
 def _number_texts(
@@ -104,7 +132,8 @@ def _first_round(
     """The thread that each entry joins or starts, and the similar pairs between threads."""
     begins = np.flatnonzero(_changes(session))
     sizes = np.diff(begins, append=len(session))
-    reach = np.minimum(np.arange(len(session)) - np.repeat(begins, sizes), window)
+    place = np.arange(len(session)) - np.repeat(begins, sizes)
+    reach = np.minimum(place, np.where(place < MANY, window, min(window, FEW)))
     # Who typed one text only needs no comparison: nobody prepares or searches for that text.
     compared = np.repeat(sizes > 1, sizes)
     used, renumbered = np.unique(text[compared], return_inverse=True)

@@ -70,7 +70,7 @@ def nearest_bound(records: Records, params: Params) -> int:
     if records.n_users < params.k:
         return len(records.items)
     total = 0
-    for around in neighbours(records, "both"):
+    for around in neighbours(records, "both", params.k - 1):
         shares = _half_means(around, params.k - 1)
         if params.operations != "additions":
             shares = np.minimum(around.sizes * SCALE, shares)
@@ -78,7 +78,7 @@ def nearest_bound(records: Records, params: Params) -> int:
     if params.operations != "both":
         one_way = sum(
             SCALE * int(_order_statistic(around.nearest, params.k - 1) @ around.copies)
-            for around in neighbours(records, params.operations)
+            for around in neighbours(records, params.operations, params.k - 1)
         )
         total = max(total, one_way)
     return -(-total // SCALE)

@@ -35,6 +35,34 @@ class Itemsets:
     support: Ints
     complete: bool
 
+    def without_one(self, chosen: Ints) -> Ints:
+        """For each itemset chosen, where those are that lack one item of it; filled up with -1."""
+        sizes, sets = self.sets.sizes[chosen], self.sets
+        width = max(sets.width, 1)
+        subsets = np.full((len(chosen), int(sizes.max(initial=0))), -1)
+        # An itemset is found by the place of all but its last item, and that item.
+        starts = np.searchsorted(sets.sizes, np.arange(MAX_ITEMS + 2))
+        lone = np.full(width, -1)
+        lone[sets.items[: starts[2]]] = np.arange(starts[2])
+        keys: dict[int, Ints] = {}
+
+        def place(items: Ints) -> Ints:
+            """Where itemsets of equal size are, given as rows."""
+            at: Ints = lone[items[:, 0]]
+            for size in range(2, items.shape[1] + 1):
+                at = starts[size] + np.searchsorted(keys[size], at * width + items[:, size - 1])
+            return at
+
+        for size in range(2, int(sizes.max(initial=0)) + 1):
+            rows = np.flatnonzero(sizes == size)
+            items = sets.items[sets.offsets[:-1][chosen[rows]][:, None] + np.arange(size)]
+            for left_out in range(size):
+                subsets[rows, left_out] = place(np.delete(items, left_out, axis=1))
+            level = slice(starts[size], starts[size + 1])
+            every = sets.items[sets.offsets[:-1][level][:, None] + np.arange(size)]
+            keys[size] = place(every[:, :-1]) * width + every[:, -1]
+        return subsets
+
 
 def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     """Mine level by level; an entry is an itemset, a set above it, and where its last item is.

@@ -14,11 +14,12 @@ import numpy as np
 from setanon_core.grouping.block import Block, block_of
 from setanon_core.grouping.moves import descend
 from setanon_core.grouping.neighbourhoods import neighbourhoods
-from setanon_core.grouping.workers import each_of
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Operations, Params
 from setanon_core.records import Records
+from setanon_core.reporting import report
 from setanon_core.sets import Ints
+from setanon_core.workers import each_of
 
 BLOCK: Final = 192
 """Records of a block: the matrices of a round stay in the processor's cache."""
@@ -34,6 +35,7 @@ def local_search(records: Records, labels: Ints, params: Params) -> Ints:
     """Improve the grouping until no move helps inside any block."""
     if len(records) <= BLOCK:
         return _search((records, labels, params.k, params.operations))
+    done = 0
     for rarest_first in (True, False):
         labels = labels.copy()
         spare = int(labels.max()) + 1  # above the groups that are too large for a block
@@ -43,6 +45,8 @@ def local_search(records: Records, labels: Ints, params: Params) -> Ints:
             # Groups of a block never meet those of another: give them numbers of their own.
             labels[part] = np.where(found == WITHDRAWN, WITHDRAWN, spare + found)
             spare += len(part) + 2  # a block has at most that many slots
+            done += len(part)
+            report("records searched for better groups", done, 2 * len(records))
     return labels
 
 

@@ -20,6 +20,7 @@ from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
 from setanon_core.model import WITHDRAWN, Grouping
 from setanon_core.params import Params
 from setanon_core.records import Records
+from setanon_core.reporting import report
 from setanon_core.sets import Ints
 
 
@@ -33,14 +34,18 @@ def open_itemsets(records: Records, params: Params) -> Grouping:
     if not found.complete:
         # What k users share whole needs no itemset, and may be too long to have been mined.
         for s in np.flatnonzero((crowd.weights >= params.k) & (crowd.sets.sizes > 0)).tolist():
-            if crowd.suffices(np.array([s]), params.k):
+            if crowd.suffices((s,), params.k):
                 label[s] = len(found.sets) + s
+    # Most itemsets have few holders: to look at them one by one is quicker than an array of them.
+    now, holders, bounds = label.data, found.holders.data, found.bounds.data
     for size in range(int(found.sets.sizes.max(initial=0)), 0, -1):
-        for c in _wanted(found, size, np.where(label == WITHDRAWN, crowd.weights, 0), params.k):
-            holders = found.holders[found.bounds[c] : found.bounds[c + 1]]
-            free = holders[label[holders] == WITHDRAWN]
+        wanted = _wanted(found, size, np.where(label == WITHDRAWN, crowd.weights, 0), params.k)
+        for tried, c in enumerate(wanted):
+            report(f"centers of {size} items opened", tried, len(wanted))
+            free = [s for s in holders[bounds[c] : bounds[c + 1]] if now[s] == WITHDRAWN]
             if crowd.suffices(free, params.k):
-                label[free] = c
+                for s in free:
+                    now[s] = c
     notes = () if found.complete else ("Itemsets were cut off: not all were tried as centers.",)
     return Grouping(label[crowd.ranks], notes=notes)
 

@@ -1,22 +1,39 @@
 """Open more centers for records that their groups can spare, wherever they are.
 
+A new center takes in the records that save more there than where they are. If these are fewer than
+k users, others fill it up for as little as possible: holders of the center who gain nothing,
+records that lack one item of it, or withdrawn ones.
+
 Paper:      none; the re-star of what is left over and of surplus misfits.
 Guarantee:  never costs more than what it was given; every group keeps k users.
-Complexity: O(entries) after the mining of the itemsets.
-Deviation:  not in the paper. Centers are frequent itemsets inside the records that move, so that
-            a move gains what the new center has more than the old one saved.
+Complexity: O(entries * log entries) after the mining of the itemsets, and a few steps for each
+            center that could pay.
+Deviation:  not in the paper. Centers are itemsets that a majority of k records holds, the most
+            promising first. What a record saves is counted against centers that stand still, so
+            that all moves add up; majority centers afterwards only lower the cost.
 """
+
+from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
+from typing import Final
 
 import numpy as np
 
 from setanon_core.flip import flip
 from setanon_core.grouping.crowd import Crowd
-from setanon_core.grouping.itemsets import frequent_itemsets
+from setanon_core.grouping.fillers import NOBODY, Fillers
+from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
 from setanon_core.grouping.rescue import saved_by
 from setanon_core.grouping.seats import Seats
+from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
+from setanon_core.reporting import report
 from setanon_core.sets import Ints, bounds_of
+
+TRIES: Final = 32
+"""Fillers that a center asks, in multiples of k, before it gives up."""
 
 
 def reopen(records: Records, labels: Ints, params: Params) -> Ints:
@@ -25,56 +42,132 @@ def reopen(records: Records, labels: Ints, params: Params) -> Ints:
         return labels
     rows, centers = flip(records, labels, params.operations)
     saved = saved_by(records, rows, centers)
-    crowd = Crowd(records)
-    found = frequent_itemsets(crowd.sets, crowd.weights, params.k)
     seats = Seats(records, rows, params.k)
-    itemset = np.repeat(np.arange(len(found.sets)), np.diff(found.bounds))
-    # Records are laid out only for the sets of which one could gain: copies may be very many.
-    least = np.full(len(crowd.sets), records.width + 1)
-    np.minimum.at(least, crowd.ranks[seats.may_leave], saved[seats.may_leave])
-    some = found.sets.sizes[itemset] >= least[found.holders]
-    itemset, holders = itemset[some], found.holders[some]
-    itemset = np.repeat(itemset, crowd.weights[holders])
-    holder = crowd.members(holders)
-    gain = found.sets.sizes[itemset] - saved[holder]
-    comes = seats.may_leave[holder] & (gain >= 0)
-    itemset, holder, gain = itemset[comes], holder[comes], gain[comes]
-    most = np.bincount(itemset, gain, minlength=len(found.sets))
-    number = np.bincount(itemset, minlength=len(found.sets))
-    bounds = bounds_of(number)
+    crowd = Crowd(records)
+    majority = params.k // 2 + 1 if params.operations == "both" else params.k
+    found = frequent_itemsets(crowd.sets, crowd.weights, majority)
+    if len(found.sets) == 0:
+        return labels
+    fillers = Fillers(crowd, found, saved, seats.may_leave)
+    gains = _Gains(crowd, found, saved, seats)
+    host = _Host(records.users, saved, seats, fillers, params.k)
+    if params.operations == "both":
+        host.withdrawn = np.flatnonzero(rows == WITHDRAWN).tolist()
     moved = rows.copy()
     spare = len(centers)
-    for c in np.argsort(-most, kind="stable").tolist():
-        if most[c] <= 0:
-            break
-        if number[c] < params.k:
-            continue
-        those = slice(bounds[c], bounds[c + 1])
-        still = moved[holder[those]] == rows[holder[those]]
-        comers = _comers(holder[those][still], gain[those][still], records.users, seats, params.k)
+    for c, near in _promising(found, gains, fillers, host, params):
+        comers = host.comers(int(found.sets.sizes[c]), gains.of(c), (c, *near))
         if comers:
             moved[comers] = spare
             spare += 1
     return moved
 
 
-def _comers(holders: Ints, gain: Ints, users: Ints, seats: Seats, k: int) -> list[int]:
-    """Who comes to a new center: all that gain, and to make up k users those that do not lose."""
-    if len(holders) < k or not gain.any():
-        return []
-    comers: list[int] = []
-    met: set[int] = set()
-    total = 0
-    for at in np.argsort(-gain, kind="stable").tolist():
-        i, user = int(holders[at]), int(users[holders[at]])
-        if gain[at] == 0 and len(met) >= k:
-            break
-        if (gain[at] > 0 or user not in met) and seats.leave(i):
-            comers.append(i)
-            met.add(user)
-            total += int(gain[at])
-    if len(met) >= k and total > 0:
-        return comers
-    for i in comers:
-        seats.come_back(i)
-    return []
+class _Gains:
+    """Who would save more at an itemset than where they are, and how much; the most first."""
+
+    def __init__(self, crowd: Crowd, found: Itemsets, saved: Ints, seats: Seats) -> None:
+        least = np.full(len(crowd.sets), NOBODY)
+        np.minimum.at(least, crowd.ranks[seats.may_leave], saved[seats.may_leave])
+        itemset = np.repeat(np.arange(len(found.sets)), np.diff(found.bounds))
+        # Records are laid out only for the sets of which one could gain: copies may be very many.
+        some = found.sets.sizes[itemset] > least[found.holders]
+        itemset, holders = itemset[some], found.holders[some]
+        itemset, record = np.repeat(itemset, crowd.weights[holders]), crowd.members(holders)
+        gain = found.sets.sizes[itemset] - saved[record]
+        comes = (gain > 0) & seats.may_leave[record]
+        itemset, record, gain = itemset[comes], record[comes], gain[comes]
+        order = np.lexsort((-gain, itemset))
+        self.number = np.bincount(itemset, minlength=len(found.sets))
+        self.total = np.bincount(itemset, gain, minlength=len(found.sets)).astype(np.int64)
+        self._records, self._gains = record[order].data, gain[order].data
+        self._bounds = bounds_of(self.number).data
+
+    def of(self, c: int) -> Iterator[tuple[int, int]]:
+        """Records and their gains."""
+        those = slice(self._bounds[c], self._bounds[c + 1])
+        return zip(self._records[those], self._gains[those], strict=True)
+
+
+def _promising(
+    found: Itemsets, gains: _Gains, fillers: Fillers, host: "_Host", params: Params
+) -> Iterator[tuple[int, list[int]]]:
+    """The itemsets that could pay, the best first, with their subsets of one item less."""
+    some = np.flatnonzero(gains.number)
+    size = found.sets.sizes[some]
+    near = np.full((len(some), 0), -1)
+    loss = np.maximum(fillers.least[some] - size, 0)
+    if params.operations == "both":
+        near = found.without_one(some)
+        lacking = np.where(near < 0, NOBODY, fillers.least[near]).min(1, initial=NOBODY)
+        loss = np.minimum(loss, lacking - (size - 2))
+        if host.withdrawn:
+            loss = np.minimum(loss, size)
+    most = gains.total[some] - np.maximum(params.k - gains.number[some], 0) * loss
+    order = np.argsort(-most, kind="stable")
+    order = order[most[order] > 0]
+    for tried, at in enumerate(order.tolist()):
+        report("centers reopened", tried, len(order))
+        yield int(some[at]), [c for c in near[at].tolist() if c >= 0]
+
+
+class _Host:
+    """Calls records to a new center, and lets them go back if it does not pay."""
+
+    def __init__(self, users: Ints, saved: Ints, seats: Seats, fillers: Fillers, k: int) -> None:
+        self.users, self.saved = users.data, saved.data
+        self.seats, self.fillers, self.k, self.tries = seats, fillers, k, TRIES * k
+        self.gone = fillers.gone
+        self.withdrawn: list[int] = []
+        """Who may be called although nothing of the center is held."""
+
+    def comers(
+        self, size: int, gainers: Iterator[tuple[int, int]], itemsets: tuple[int, ...]
+    ) -> list[int]:
+        """Who comes to a center of this size: all that gain, and others to make up k users."""
+        asked = [(i, gain) for i, gain in gainers if not self.gone[i]]
+        come = {i: gain for i, gain in asked if self.seats.leave(i)}
+        if come:
+            asked += self._fill(size, itemsets, come)
+        pays = len({self.users[i] for i in come}) >= self.k and sum(come.values()) > 0
+        for i in come:
+            if pays:
+                self.gone[i] = True
+            else:
+                self.seats.come_back(i)
+        for i, _ in asked:
+            # Groups only shrink: who must stay now must always stay.
+            if self.seats.stuck(i):
+                self.gone[i] = True
+        return list(come) if pays else []
+
+    def _fill(
+        self, size: int, itemsets: tuple[int, ...], come: dict[int, int]
+    ) -> list[tuple[int, int]]:
+        """Call others, if there are fewer than k users, and return all that were asked."""
+        met = {self.users[i] for i in come}
+        asked: list[tuple[int, int]] = []
+        if len(met) >= self.k:
+            return asked
+        for loss, i in islice(self._others(size, itemsets, sum(come.values())), self.tries):
+            asked.append((i, -loss))
+            if self.users[i] not in met and self.seats.leave(i):
+                come[i] = -loss
+                met.add(self.users[i])
+                if len(met) == self.k:
+                    break
+        return asked
+
+    def _others(self, size: int, itemsets: tuple[int, ...], gain: int) -> Iterator[tuple[int, int]]:
+        """Who else could come and what that costs, less than what is gained, the cheapest first."""
+        lines = [self._line(c, size - 2 * (at > 0), gain) for at, c in enumerate(itemsets)]
+        if size < gain:
+            while self.withdrawn and self.gone[self.withdrawn[-1]]:
+                self.withdrawn.pop()
+            lines.append((size, i) for i in reversed(self.withdrawn) if not self.gone[i])
+        return merge(*lines)
+
+    def _line(self, itemset: int, worth: int, gain: int) -> Iterator[tuple[int, int]]:
+        """Holders of an itemset who would save `worth` at the center."""
+        for i in self.fillers.of(itemset, worth + gain - 1):
+            yield self.saved[i] - worth, i

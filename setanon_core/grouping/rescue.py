@@ -18,6 +18,7 @@ from setanon_core.grouping.seats import Seats
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
+from setanon_core.reporting import report
 from setanon_core.sets import Ints, Sets, bounds_of
 
 ROUNDS: Final = 2
@@ -70,6 +71,7 @@ def nearest_centers(
     saved = np.zeros(len(sets), np.int64)
     rarest, others = (sparse(_only(sets, mask), width) for mask in (rare, ~rare))
     for part in np.split(np.arange(len(sets)), cuts):
+        report("sets taken to their nearest centers", int(part[0]) if len(part) else 0, len(sets))
         common = rarest[part] @ by_item
         c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
         if not rare.all():

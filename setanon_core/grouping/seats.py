@@ -9,7 +9,7 @@ from setanon_core.sets import Ints
 
 
 class Seats:
-    """Records of every user in every group; plain lists, since one is asked at a time.
+    """Records of every user in every group; views of arrays, since one is asked at a time.
 
     `may_leave` marks the records whose groups could spare them when everybody was still seated.
     """
@@ -20,26 +20,32 @@ class Seats:
         pairs, seat, taken = np.unique(
             labels * width + records.users, return_inverse=True, return_counts=True
         )
-        groups, row, users = np.unique(pairs // width, return_inverse=True, return_counts=True)
+        _, row, users = np.unique(pairs // width, return_inverse=True, return_counts=True)
         self.may_leave: Bools = (taken[seat] > 1) | (users[row][seat] > k) | (labels == WITHDRAWN)
         self._k = k
-        self._seat: list[int] = seat.tolist()
-        self._taken: list[int] = taken.tolist()
-        self._group: list[int] = labels.tolist()
-        self._users: dict[int, int] = dict(zip(groups.tolist(), users.tolist(), strict=True))
+        self._seat = seat.data
+        self._taken = taken.data
+        # Withdrawal needs no users: as many as there could be never fall to k.
+        users[row[pairs < 0][:1]] += len(labels) + k
+        self._group = row.data
+        self._users = users.data
+
+    def stuck(self, i: int) -> bool:
+        """Whether record i must stay, or its group would have fewer than k users."""
+        seat = self._seat[i]
+        return bool(self._taken[seat] == 1 and self._users[self._group[seat]] <= self._k)
 
     def leave(self, i: int) -> bool:
         """Take record i out of its group if k users stay, or if it was withdrawn anyway."""
-        seat, group = self._seat[i], self._group[i]
-        last = self._taken[seat] == 1
-        if last and group != WITHDRAWN and self._users[group] <= self._k:
+        if self.stuck(i):
             return False
+        seat = self._seat[i]
         self._taken[seat] -= 1
-        self._users[group] -= last
+        self._users[self._group[seat]] -= self._taken[seat] == 0
         return True
 
     def come_back(self, i: int) -> None:
         """Undo `leave`."""
         seat = self._seat[i]
         self._taken[seat] += 1
-        self._users[self._group[i]] += self._taken[seat] == 1
+        self._users[self._group[seat]] += self._taken[seat] == 1

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from oracles import best_partition_cost, random_records
 from strategies import params, records
 
-from setanon_core.grouping import bounds, nearest
+from setanon_core.grouping import bounds, distances, nearest
 from setanon_core.grouping.bounds import configuration_bound, lower_bound, nearest_bound
 from setanon_core.grouping.exact import optimum
 from setanon_core.params import OPERATIONS, Params
@@ -52,9 +52,11 @@ def test_counting_through_subsets_agrees_with_counting_pairs(
         by_pairs = nearest_bound(data, asked)
         with monkeypatch.context() as patch:
             patch.setattr(nearest, "PAIRS_LIMIT", 0)
-            patch.setattr(nearest, "SUBSETS_BUDGET", subsets)
-            patch.setattr(nearest, "LONG_BUDGET", long)
-            patch.setattr(nearest, "BLOCK", 500)
+            patch.setattr(distances, "SUBSETS_BUDGET", subsets)
+            patch.setattr(distances, "PER_SET", 0)
+            patch.setattr(distances, "LONG_BUDGET", long)
+            patch.setattr(distances, "BLOCK", 500)
+            patch.setattr(distances, "SETS_AT_ONCE", 7)
             by_subsets = nearest_bound(data, asked)
         assert by_subsets <= by_pairs
         if users is None and subsets == 10**6:

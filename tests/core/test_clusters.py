@@ -45,14 +45,3 @@ def test_later_rounds_only_merge_clusters():
     for finer, coarser in ((0, 1), (1, 2)):
         pairs = set(zip(clusters(keys[:, finer]), clusters(keys[:, coarser]), strict=True))
         assert len(pairs) == len(set(clusters(keys[:, finer]).tolist()))
-
-
-def test_the_last_key_is_the_item_that_most_users_hold():
-    sets = [{"rare", "wide"}, {"often", "wide"}, {"often"}, {"often"}, {"wide"}, set()]
-    records, hashes = hashed(sets, users=[1, 2, 3, 3, 4, 5])
-    last = cluster_keys(records, hashes)[:, -1]
-
-    names = [records.vocabulary[key] if key < records.width else None for key in last.tolist()]
-
-    # `often` has as many records as `wide`, but one user less.
-    assert names == ["wide", "wide", "often", "often", "wide", None]

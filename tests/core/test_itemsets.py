@@ -108,3 +108,21 @@ def test_long_sets_do_not_blow_up():
     found = frequent_itemsets(encoded(sets), np.ones(6, np.int64), 2)
     assert not found.complete
     assert len(found.holders) <= module.MAX_ITEMS * module.BUDGET + 6 * 700
+
+
+@given(SETS, st.integers(1, 3), st.data())
+def test_the_itemsets_that_lack_one_item_are_found(sets, k, data):
+    budget = data.draw(st.sampled_from([module.BUDGET, 5, 12]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BUDGET", budget)
+        patch.setattr(module, "PER_ITEM", 0)
+        found = frequent_itemsets(encoded(sets), np.ones(len(sets), np.int64), k)
+    names = list(as_dict(found))
+    some = st.lists(st.sampled_from(range(len(names))), unique=True) if names else st.just([])
+    chosen = data.draw(some)
+
+    subsets = found.without_one(np.array(chosen, np.int64))
+
+    for c, row in zip(chosen, subsets.tolist(), strict=True):
+        due = {names[c][:at] + names[c][at + 1 :] for at in range(len(names[c]))} - {()}
+        assert sorted(names[at] for at in row if at >= 0) == sorted(due)

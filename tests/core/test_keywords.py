@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.keywords import items_of, keywords, tokenized
+from setanon_core.keywords import item_names, items_of, keywords, tokenized
 
 ASCII = st.text(st.characters(max_codepoint=127))
 
@@ -81,6 +81,18 @@ def test_a_second_letter_is_another_element():
     alike = np.mean([first == second for first, second in pairs])
 
     assert 0.38 < alike < 0.62
+
+
+@pytest.mark.parametrize("identity", ["exact", "minhash"])
+def test_the_name_of_an_item_is_that_of_its_keyword_alone(identity):
+    words = ["listen", "shelter", "silent", "zebra"]
+    names, numbers = item_names(words, identity)
+    assert list(names) == sorted(set(names))
+    for word, number in zip(words, numbers.tolist(), strict=True):
+        assert item_names([word], identity)[0] == [names[number]]
+    ours = items_of(words, identity)
+    assert len(set(zip(ours.tolist(), numbers.tolist(), strict=True))) == len(set(ours.tolist()))
+    assert item_names([], identity)[1].tolist() == []
 
 
 def test_items_do_not_depend_on_the_other_keywords():

@@ -51,7 +51,9 @@ def typed_words(rows, **knobs):
     """By its id, all words of each thread in the order typed; and the item of each word."""
     threads = threads_of(rows, params_of(**knobs))
     key = release_key(params_of(**knobs), pipeline.fingerprint(threads))
-    names, vocabulary = thread_ids(threads.names, key), threads.keywords.vocabulary
+    every = threads.names_of(np.arange(len(threads.records)))
+    names = [digest.tobytes().hex() for digest in thread_ids(every, key)]
+    vocabulary = threads.keywords.vocabulary
     words = {name: [] for name in names}
     for thread, query in threads.typed.lists():
         words[names[thread]].extend(vocabulary[word] for word in query)

@@ -17,6 +17,7 @@ from setanon_core.release import (
     SetRelease,
     judge,
     refuse_exposure,
+    order_of,
     thread_ids,
 )
 
@@ -130,23 +131,33 @@ def test_a_ledger_does_not_show_its_users():
     assert "canary" not in repr(ledger_of(["0" * 32], ["canary"]))
 
 
+def hexadecimal(names, secret):
+    return [digest.tobytes().hex() for digest in thread_ids(names, secret)]
+
+
 @given(st.lists(st.text(), unique=True, max_size=20), st.binary(min_size=1, max_size=64))
 def test_ids_are_32_hexadecimal_digits_and_distinct(names, secret):
-    ids = thread_ids(names, secret)
+    ids = hexadecimal(names, secret)
 
     assert len(set(ids)) == len(names)
-    assert all(len(name) == 32 and set(name) <= set("0123456789abcdef") for name in ids)
-    assert ids == thread_ids(iter(names), secret)
-    assert set(ids).isdisjoint(thread_ids(names, secret + b"!" if len(secret) < 64 else b"!"))
+    assert all(len(name) == 32 for name in ids)
+    assert ids == hexadecimal(iter(names), secret)
+    assert set(ids).isdisjoint(hexadecimal(names, secret + b"!" if len(secret) < 64 else b"!"))
+
+
+@given(st.lists(st.text(), unique=True, max_size=20))
+def test_the_order_of_ids_is_that_of_their_digits(names):
+    ids = hexadecimal(names, b"s")
+    assert [ids[at] for at in order_of(thread_ids(names, b"s"))] == sorted(ids)
 
 
 def test_each_id_depends_on_its_own_name_alone():
-    assert thread_ids(["a", "b"], b"s") == thread_ids(["a"], b"s") + thread_ids(["b"], b"s")
+    assert hexadecimal("ab", b"s") == hexadecimal("a", b"s") + hexadecimal("b", b"s")
 
 
 def test_names_that_are_alike_are_refused_and_not_shown():
     with pytest.raises(MalformedInputError, match="must differ when written as text") as error:
-        thread_ids(["canary", "other", "canary"], b"s")
+        order_of(thread_ids(["canary", "other", "canary"], b"s"))
     assert "canary" not in str(error.value)
 
 

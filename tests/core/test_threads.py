@@ -262,6 +262,33 @@ def test_malformed_columns_are_refused_without_a_word_of_them(users, times, quer
     assert "canary" not in str(refused.value)
 
 
+@given(LOG, st.integers(1, 4))
+def test_a_long_session_is_as_many_users_as_it_has_parts(log, longest):
+    users, times, queries = columns(log)
+    order = np.lexsort((times, users))
+    seen, part = {}, np.zeros(len(log), np.int64)
+    for row in order.tolist():
+        part[row] = seen.get(users[row], 0) // longest
+        seen[users[row]] = seen.get(users[row], 0) + 1
+    apart = np.asarray(users, np.int64) * 100 + part
+    whole = separate(users, times, queries, NEAR, longest=longest)
+    assert whole.tolist() == separate(apart, times, queries, NEAR).tolist()
+
+
+def test_after_many_texts_only_few_are_looked_at(monkeypatch):
+    monkeypatch.setattr(stage, "MANY", 3)
+    monkeypatch.setattr(stage, "FEW", 1)
+    queries = ["mulch", "caffeine", "mulchy", "pine", "mulch", "pines", "straw", "pine", "mulches"]
+    # The third finds the first; the last is compared with straw alone; repeats are found always.
+    assert session(queries, NEAR) == [0, 1, 0, 2, 0, 2, 3, 2, 4]
+
+
+@pytest.mark.parametrize("longest", [0, -1, 2.5, True, "canary"])
+def test_a_session_must_hold_a_query(longest):
+    with pytest.raises(InvalidParameterError, match="longest must be"):
+        separate([1], [1], ["x"], longest=longest)
+
+
 @pytest.mark.parametrize("window", [0, -1, 2.5, True, "canary"])
 def test_the_window_must_hold_a_query(window):
     with pytest.raises(InvalidParameterError, match="window must be") as refused:

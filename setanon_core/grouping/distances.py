@@ -1,0 +1,197 @@
+"""How many other sets are how far from each set, in columns: never a list of all pairs.
+
+Paper:      none; counted for the nearest-neighbour bound.
+Guarantee:  never fewer within a distance than there are.
+Complexity: O(sum of 2^|S_i|) over the sets of moderate size, O(D) for each longer one of D sets.
+Deviation:  none.
+
+Overlaps are counted through subsets. Let F_t count the pairs (T, j) with T a subset of S_i and of
+S_j, |T| = t. A set that shares o items with S_i has C(o, t) such T, so by binomial inversion
+sum_t (-1)^(t-o) C(t, o) F_t sets share exactly o. Equal subsets are matched by sorting; a subset
+that only one set has is not extended.
+
+Where this would take too long, sets count as nearer than they are, which only lowers a bound made
+from the counts: what shares at most half of its items with a long set may be taken to share half;
+what exceeds LONG_BUDGET is taken to be as near as can be.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from math import comb
+from typing import Any, Final
+
+import numpy as np
+
+from setanon_core.grouping.matrices import Bools, sparse
+from setanon_core.grouping.meetings import meetings
+from setanon_core.params import Operations
+from setanon_core.sets import Ints, Sets, spans
+
+SUBSETS_BUDGET: Final = 12_000_000
+PER_SET: Final = 24
+SHORT_LIMIT: Final = 16
+"""Subsets that may be counted: this many, or this many times the sets, 50 bytes each; and items up
+to which a set may be called short."""
+
+CELLS: Final = 1 << 26
+"""Cells of a table, four bytes each: of very many sets, fewer are short."""
+
+SETS_AT_ONCE: Final = 1 << 16
+"""Sets whose counts are laid out in one go."""
+
+LONG_BUDGET: Final = 100_000_000
+"""Meetings of a long set with others in a common item that may be counted, in all."""
+
+BLOCK: Final = 4_000_000
+"""Meetings held at once."""
+
+
+def distance(s: Any, z: Any, overlap: Any, operations: Operations) -> Any:  # noqa: ANN401
+    """Measure how far a record of s items is from one of z items, given their overlap."""
+    if operations == "both":
+        return s + z - 2 * overlap
+    return s - overlap if operations == "deletions" else z - overlap
+
+
+def counts_of(rows: Ints, distances: Ints, weights: Ints | None, shape: tuple[int, ...]) -> Ints:
+    """Sum the weights by row and distance; the last column is for all that are farther."""
+    cells = rows * shape[1] + np.minimum(distances, shape[1] - 1)
+    sums = np.bincount(cells, weights, minlength=shape[0] * shape[1])
+    return np.rint(sums).astype(np.int64).reshape(shape)
+
+
+def around(
+    sets: Sets, weights: list[Ints], operations: Operations
+) -> Iterator[tuple[Ints, list[Ints], Bools]]:
+    """Yield sets, their counts of others by distance, and which sets count where they are."""
+    sizes = sets.sizes
+    limit = _limit(sizes)
+    short, long = np.flatnonzero(sizes <= limit), np.flatnonzero(sizes > limit)
+    tables = _short(sets.take(short), [w[short] for w in weights], limit, operations)
+    place = np.full(len(sets), -1)
+    place[short] = np.arange(len(short))
+    support = np.bincount(sets.items, minlength=sets.width)
+    work = np.bincount(sets.rows, support[sets.items], minlength=len(sets))
+    long = long[np.argsort(work[long], kind="stable")]
+    spent = np.cumsum(work[long])
+    seen, unseen = long[spent <= LONG_BUDGET], long[spent > LONG_BUDGET]
+    matrix = sparse(sets)
+    everything = np.ones(len(sets), np.bool_)
+    apart = [np.full(len(short), w[seen].sum()) for w in weights]
+    for rows in _blocks(seen, sizes[seen], work[seen]):
+        b, j, overlap = meetings(matrix, rows, near_only=operations == "both")
+        yield rows, [_long(sets, rows, (b, j, overlap), w, operations) for w in weights], everything
+        b, j, overlap = (column[place[j] >= 0] for column in (b, j, overlap))
+        line = _line(limit, sizes[rows][b], overlap, operations)
+        for table, others, w in zip(tables, apart, weights, strict=True):
+            np.add.at(table, (line, place[j]), w[rows][b].astype(np.int32))
+            np.subtract.at(others, place[j], w[rows][b])
+    for table, others, w in zip(tables, apart, weights, strict=True):
+        _add(
+            table, _line(limit, limit + 1, _unlisted(sizes[short], operations), operations), others
+        )
+        for z in np.unique(sizes[unseen]):
+            line = _line(limit, z, sizes[short], operations)
+            _add(table, line, np.full(len(short), w[unseen][sizes[unseen] == z].sum()))
+    for rows in np.split(np.arange(len(short)), range(SETS_AT_ONCE, len(short), SETS_AT_ONCE)):
+        counts = [_by_distance(table, rows, sizes[short[rows]], operations) for table in tables]
+        yield short[rows], counts, sizes <= limit
+    if len(unseen):
+        yield np.sort(unseen), [np.full((len(unseen), 1), w.sum()) for w in weights], ~everything
+
+
+def _limit(sizes: Ints) -> int:
+    """Items up to which a set is short."""
+    # 2^64 is beyond any budget, and 2^1024 beyond floats.
+    subsets = np.cumsum(np.bincount(sizes) * np.exp2(np.minimum(np.arange(sizes.max() + 1), 64)))
+    budget = max(SUBSETS_BUDGET, PER_SET * len(sizes))
+    within = int(np.searchsorted(subsets, budget, side="right")) - 1
+    return max(1, min(within, int(sizes.max()), SHORT_LIMIT, CELLS // len(sizes) // 2))
+
+
+def _line(limit: int, z: Any, overlap: Any, operations: Operations) -> Any:  # noqa: ANN401
+    """Where a table counts sets of z items: by distance, less |S_i| where that is part of it."""
+    return np.minimum(limit + distance(0, z, overlap, operations), 2 * limit)
+
+
+def _unlisted(z: Any, operations: Operations) -> Any:  # noqa: ANN401
+    """Bound the items that a set of z shares with a long one, if they are not listed to meet."""
+    return z // 2 if operations == "both" else 0
+
+
+def _blocks(rows: Ints, sizes: Ints, work: Ints) -> Iterator[Ints]:
+    """Cut rows into blocks of sets about as long as each other: the longest sets the width."""
+    length = np.frexp(sizes)[1]
+    spent = np.cumsum(np.maximum(work, 2 * sizes)) // BLOCK
+    for block in np.unique(np.column_stack((length, spent)), axis=0):
+        yield np.sort(rows[(length == block[0]) & (spent == block[1])])
+
+
+def _add(table: Ints, line: Ints, counts: Ints) -> None:
+    table[line, np.arange(table.shape[1])] += counts.astype(table.dtype)
+
+
+def _long(
+    sets: Sets, rows: Ints, met: tuple[Ints, Ints, Ints], weights: Ints, operations: Operations
+) -> Ints:
+    """Count around long sets, from the items they share with every other set."""
+    sizes = sets.sizes
+    b, j, overlap = (column[met[1] != rows[met[0]]] for column in met)
+    width = 2 * int(sizes[rows].max()) + 1
+    away = distance(sizes[rows][b], sizes[j], overlap, operations)
+    table = counts_of(b, away, weights[j], (len(rows), width))
+    present, column = np.unique(sizes, return_inverse=True)
+    by_size = np.bincount(column, weights)
+    apart = by_size - counts_of(b, column[j], weights[j], (len(rows), len(present)))
+    apart[np.arange(len(rows)), column[rows]] -= weights[rows]
+    for z, others in zip(present.tolist(), apart.T, strict=True):
+        least = distance(sizes[rows], z, _unlisted(z, operations), operations)
+        _add(table.T, np.minimum(least, width - 1), others)
+    return table
+
+
+def _short(sets: Sets, weights: list[Ints], limit: int, operations: Operations) -> list[Any]:
+    """Count around short sets among themselves, through their common subsets.
+
+    A table has one column for each set. Sums may overflow on the way, and are right in the end:
+    what is counted is less than 2^31.
+    """
+    n, sizes = len(sets), sets.sizes
+    present = np.unique(sizes).tolist()
+    tables = [np.zeros((2 * limit + 1, n), np.int32) for _ in weights]
+    for table, w in zip(tables, weights, strict=True):
+        for z in present:
+            same = sizes == z
+            table[_line(limit, z, 0, operations)] += (w[same].sum() - same * w).astype(np.int32)
+    row, last, cell, t = sets.rows, np.arange(len(sets.items)), sets.items, 1
+    while len(row):
+        _, cell, members = np.unique(cell, return_inverse=True, return_counts=True)
+        shared = members[cell] > 1
+        row, last, cell = row[shared], last[shared], cell[shared]
+        # Few sets are left when t is large: only these are counted for.
+        new = np.diff(row, prepend=-1) > 0
+        live, at = row[new], np.cumsum(new) - 1
+        size, own = sizes[row], np.bincount(at)
+        for table, w in zip(tables, weights, strict=True):
+            heavy = w[row]
+            for z in present[bisect_left(present, t) :]:
+                held = size == z
+                total = np.bincount(cell[held], heavy[held], minlength=len(members))
+                found = np.bincount(at, total[cell], minlength=len(live)).astype(np.int64)
+                found -= own * w[live] * (sizes[live] == z)
+                for o in range(t + 1):
+                    times = (-1) ** (t - o) * comb(t, o)
+                    table[_line(limit, z, o, operations), live] += (times * found).astype(np.int32)
+        later = sets.offsets[row + 1] - last - 1
+        row, last = np.repeat(row, later), spans(last + 1, later)
+        cell, t = np.repeat(cell, later) * sets.width + sets.items[last], t + 1
+    return tables
+
+
+def _by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401
+    """One row for each set, its own size put back into the distances."""
+    limit = len(table) // 2
+    line = np.arange(2 * limit + 1) + limit - (operations != "additions") * sizes[:, None]
+    inside = line <= 2 * limit
+    counts: Ints = np.where(inside, table[np.minimum(line, 2 * limit), rows[:, None]], 0)
+    return counts.astype(np.int64)

@@ -1,0 +1,36 @@
+"""How far a long step is: counts and the names of steps, told to whoever wants to know.
+
+Nobody does by default, and then it costs nothing. What is told is never of the data.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Reporter = Callable[[str, int, int], object]
+"""Hears what is done, how much of it, and how much there is; 0 if nobody knows."""
+
+_listening: ContextVar[tuple[Reporter, ...]] = ContextVar("listening", default=())
+
+
+@contextmanager
+def reported_to(reporter: Reporter) -> Iterator[None]:
+    """Let `reporter` hear of all steps inside, besides those who listen already.
+
+    >>> heard = []
+    >>> with reported_to(lambda *told: heard.append(told)):
+    ...     report("threads", 3, 10)
+    >>> heard
+    [('threads', 3, 10)]
+    """
+    token = _listening.set((*_listening.get(), reporter))
+    try:
+        yield
+    finally:
+        _listening.reset(token)
+
+
+def report(what: str, done: int, total: int = 0) -> None:
+    """Tell how far this step is; call it often, for whoever listens decides what to show."""
+    for reporter in _listening.get():
+        reporter(what, done, total)

@@ -1,0 +1,24 @@
+"""Many texts at once give what they give one by one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setanon_core import texts as module
+from setanon_core.keywords import keywords
+from setanon_core.similarity import fold, words_of
+from setanon_core.texts import cut_each, fold_each
+
+LETTERS = st.sampled_from([*"aZ9 .-\n\t'", "  ", "é", "\u212a", "İ", "\ud800", "\0", "ß", "²"])
+TEXTS = st.lists(st.lists(LETTERS, max_size=6).map("".join), max_size=8)
+
+
+@given(TEXTS, st.integers(1, 3))
+def test_texts_are_folded_and_cut_as_one_by_one(texts, at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "AT_ONCE", at_once)
+        assert fold_each(texts, fold) == list(map(fold, texts))
+        for cut in (keywords, lambda text: words_of(fold(text))):
+            words, sizes = cut_each(texts, cut)
+            assert words == [word for text in texts for word in cut(text)]
+            assert sizes.tolist() == [len(cut(text)) for text in texts]
