@@ -17,9 +17,12 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# DATA: files of baskets, one a line, to be measured besides.
+# SIZES: queries of the logs to release, such as "40000 400000 4000000 20000000"; DATA: files of
+# baskets, one a line, or logs, to be measured besides; PARTS: what to measure, or else everything;
+# BENCH: other options of bench/run.py.
 bench: $(READY)
-	$(BIN)/python bench/run.py $(DATA)
+	$(BIN)/python bench/run.py $(if $(SIZES),--sizes $(SIZES)) $(if $(DATA),--data $(DATA)) \
+		$(if $(PARTS),--parts $(PARTS)) $(BENCH)
 
 # A made-up log from beginning to end: read, anonymized, checked, verified, published.
 release: $(USABLE)

@@ -1,0 +1,87 @@
+"""A release beside what one would write instead, on one log of the paper's shape, in one run."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+from measure import Run, run
+from scale import Asked, K, Released, Row, release, told
+
+from setanon_core import verify
+from setanon_dagster.demo import USERS, write_demo_log
+
+NAIVE = Path(__file__).with_name("naive.py")
+QUERIES = USERS * 412 // 82
+
+ALIKE = ("--method", "paper", "--p", "3")
+"""What the script does, nearly: the same keys, but groups within each cluster."""
+
+COMPARED = (("seconds", "times as fast"), ("CPU s", "times less CPU"))
+
+THREADS = """
+    SELECT string_split(string_agg(query, ' '), ' '), any_value("user")
+    FROM read_parquet('{}') AS published JOIN read_parquet('{}') AS ledger USING (thread_id)
+    GROUP BY thread_id
+"""
+
+
+def compare(queries: int, asked: Asked) -> list[Row]:
+    """Both ways to publish the log; the one verifier judges both, by users."""
+    source = asked.folder / "paper.tsv"
+    write_demo_log(source, max(queries * 82 // 412, 1), queries, asked.seed)
+    target = asked.folder / "naive.parquet"
+    rows = [row for options in ((), ALIKE) for row in _ours(source, asked, options)]
+    command = [sys.executable, str(NAIVE), str(source), str(target), "--k", str(K)]
+    theirs = run(command, asked.timeout)
+    rows.append({"way": "an afternoon's script", **_theirs(theirs)})
+    for row in rows:
+        for name, said in COMPARED:
+            if name in rows[-1] and name in row:
+                row[said] = round(_number(rows[-1][name]) / max(_number(row[name]), 0.1), 2)
+    return [{"queries": queries, "k": K, **row} for row in rows]
+
+
+def _number(value: object) -> float:
+    return float(str(value))
+
+
+def _ours(source: Path, asked: Asked, options: tuple[str, ...]) -> Iterator[Row]:
+    done = release(source, asked, *options)
+    name = " ".join((f"setanon release --workers {asked.workers}", *options))
+    if done.run.failure:
+        yield {"way": name, "failed": done.run.failure}
+        return
+    row = told(done)
+    cost = {key: row[key] for key in ("threads", "retained")}
+    yield {
+        "way": name,
+        **{key: row[key] for key in ("seconds", "CPU s", "peak MB")},
+        **cost,
+        "verified": judged(done),
+    }
+    yield {"way": "its stages and gate, without checks", "seconds": row["without checks"]}
+
+
+def _theirs(done: Run) -> Row:
+    if done.failure:
+        return {"failed": done.failure}
+    found = json.loads(done.out)
+    return {
+        "seconds": round(done.wall, 1),
+        "CPU s": round(done.cpu, 1),
+        "peak MB": round(done.peak),
+        "threads": found["threads"],
+        "retained": round(found["retained"], 3),
+        "verified": found["verified"],
+    }
+
+
+def judged(done: Released) -> bool:
+    """Ask the core's verifier about the published file, with the users of the private ledger."""
+    private = done.folder.parents[1] / "private" / done.folder.name / "ledger.parquet"
+    with duckdb.connect() as connection:
+        query = THREADS.format(done.folder / "threads.parquet", private)
+        rows = connection.execute(query).fetchall()
+    return verify([set(words) for words, _ in rows], K, [user for _, user in rows]).ok
