@@ -1,0 +1,61 @@
+"""What a release of a source would still be good for: read, released in memory, and measured."""
+
+from collections.abc import Iterable, Iterator
+from math import isfinite
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from setanon_core.baskets import Baskets
+from setanon_core.log import Log
+from setanon_core.release import ReleaseParams
+from setanon_core.utility.compare import utility_of, utility_of_baskets
+from setanon_core.utility.measured import Measured
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.parquet import connect
+from setanon_dagster.sources import Source, read_source
+
+NAME: Final = 46
+"""How wide the names are printed."""
+
+HEADER: Final = f"{'measure':<{NAME}} {'original':>9} {'release':>9} {'paper':>9} {'cases':>11}"
+
+
+def measure(config: ReleaseConfig) -> tuple[Measured, ...]:
+    """The utility of the release that is asked for, of a log or of baskets; publish nothing."""
+    known = {"log": measure_log, "baskets": measure_baskets}
+    return known[config.source.kind](config.source, config.params())
+
+
+def measure_log(source: Source, params: ReleaseParams) -> tuple[Measured, ...]:
+    """Suggestions, refinements and keywords of a log, beside the original's and the paper's."""
+    raw = _read(source)
+    times = pc.cast(raw["time"], pa.int64()).to_numpy()
+    return utility_of(Log(raw["user"].to_pylist(), times, raw["query"].to_pylist()), params)
+
+
+def measure_baskets(source: Source, params: ReleaseParams) -> tuple[Measured, ...]:
+    """Association rules and items of baskets, beside the original's and the paper's."""
+    raw = _read(source)
+    record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
+    return utility_of_baskets(Baskets(record, item, user), params)
+
+
+def told(measures: Iterable[Measured]) -> Iterator[str]:
+    """The measures as lines, under the header."""
+    for each in measures:
+        cells = " ".join(_cell(value) for value in (each.original, each.release, each.paper))
+        yield f"{each.name:<{NAME}} {cells} {each.cases:>11,}"
+
+
+def _cell(value: float) -> str:
+    return f"{value:9.3f}" if isfinite(value) else f"{'-':>9}"
+
+
+def _read(source: Source) -> pa.Table:
+    # What is read is private, and what memory cannot hold lies in a folder that nobody can enter.
+    with TemporaryDirectory(prefix="setanon-") as spill:
+        read = read_source(source, connection=connect(temp_folder=spill))
+        return read.accepted.to_arrow_table()
