@@ -51,9 +51,7 @@ def lent(workers: Workers) -> Iterator[None]:
         _lent.reset(token)
 
 
-def each_of(
-    work: Callable[[Argument], Result], arguments: Iterable[Argument]
-) -> Iterable[Result]:
+def each_of(work: Callable[[Argument], Result], arguments: Iterable[Argument]) -> Iterable[Result]:
     """Do the work for each argument, in order."""
     return _lent.get().each(work, arguments)
 

@@ -1,32 +1,59 @@
-"""Processes that search for better groups beside this one; the result is the same without them."""
+"""Processes that work beside this one; the result is the same without them."""
 
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from multiprocessing import get_context
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from setanon_core.grouping.workers import lent
+from setanon_core.workers import lent
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 ENOUGH: Final = 50_000
 """Threads from which on processes are worth the second that it takes to start them."""
 
-AT_ONCE: Final = 32
-"""Blocks that are sent to a process together."""
+AHEAD: Final = 2
+"""Pieces of work for each process that wait for it: a bound for memory."""
+
+
+class Processes:
+    """A pool that works through any number of arguments, few of them at a time."""
+
+    def __init__(self, pool: ProcessPoolExecutor, number: int) -> None:
+        """Keep every process of the pool busy."""
+        self._pool, self._ahead = pool, AHEAD * number
+
+    def each(
+        self, work: Callable[[Argument], Result], arguments: Iterable[Argument]
+    ) -> Iterator[Result]:
+        """Results in the order of the arguments, which are taken as they are needed."""
+        waiting: deque[Future[Result]] = deque()
+        for argument in arguments:
+            waiting.append(self._pool.submit(work, argument))
+            if len(waiting) > self._ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def beside(self, work: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
+        """Begin the work now."""
+        return self._pool.submit(work, *arguments).result
 
 
 @contextmanager
 def workers(number: int, threads: int) -> Iterator[None]:
-    """Lend processes to the search, if there are enough threads of queries to search."""
+    """Lend processes, if there are enough threads of queries to share."""
     if number == 1 or threads < ENOUGH:
         yield
         return
     # Not forked: a copy of a process that has threads may find its locks held for ever.
     with (
         ProcessPoolExecutor(number, get_context("spawn"), threadpool_limits, (1, "blas")) as pool,
-        lent(partial(pool.map, chunksize=AT_ONCE)),
+        lent(Processes(pool, number)),
     ):
         yield

@@ -14,7 +14,6 @@ Deviation:  not in the paper. Centers are itemsets that a majority of k records 
 """
 
 from collections.abc import Iterator
-from heapq import merge
 from itertools import islice
 from typing import Final
 
@@ -32,8 +31,8 @@ from setanon_core.records import Records
 from setanon_core.reporting import report
 from setanon_core.sets import Ints, bounds_of
 
-TRIES: Final = 32
-"""Fillers that a center asks, in multiples of k, before it gives up."""
+TRIES: Final = 2
+"""Fillers of each kind that a center asks, in multiples of k, before it gives up."""
 
 
 def reopen(records: Records, labels: Ints, params: Params) -> Ints:
@@ -149,7 +148,7 @@ class _Host:
         asked: list[tuple[int, int]] = []
         if len(met) >= self.k:
             return asked
-        for loss, i in islice(self._others(size, itemsets, sum(come.values())), self.tries):
+        for loss, i in self._others(size, itemsets, sum(come.values())):
             asked.append((i, -loss))
             if self.users[i] not in met and self.seats.leave(i):
                 come[i] = -loss
@@ -158,16 +157,16 @@ class _Host:
                     break
         return asked
 
-    def _others(self, size: int, itemsets: tuple[int, ...], gain: int) -> Iterator[tuple[int, int]]:
+    def _others(self, size: int, itemsets: tuple[int, ...], gain: int) -> list[tuple[int, int]]:
         """Who else could come and what that costs, less than what is gained, the cheapest first."""
-        lines = [self._line(c, size - 2 * (at > 0), gain) for at, c in enumerate(itemsets)]
+        found = []
+        for at, c in enumerate(itemsets):
+            worth = size - 2 * (at > 0)  # what a record would save at the center
+            able = self.fillers.of(c, worth + gain - 1)
+            found += [(self.saved[i] - worth, i) for i in islice(able, self.tries)]
         if size < gain:
             while self.withdrawn and self.gone[self.withdrawn[-1]]:
                 self.withdrawn.pop()
-            lines.append((size, i) for i in reversed(self.withdrawn) if not self.gone[i])
-        return merge(*lines)
-
-    def _line(self, itemset: int, worth: int, gain: int) -> Iterator[tuple[int, int]]:
-        """Holders of an itemset who would save `worth` at the center."""
-        for i in self.fillers.of(itemset, worth + gain - 1):
-            yield self.saved[i] - worth, i
+            able = (i for i in reversed(self.withdrawn) if not self.gone[i])
+            found += [(size, i) for i in islice(able, self.tries)]
+        return sorted(found)

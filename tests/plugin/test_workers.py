@@ -1,11 +1,16 @@
-"""A grouping does not depend on who searched its blocks."""
+"""Neither a grouping nor a release depends on who did the work."""
+
+from concurrent.futures import Future
 
 import numpy as np
 
+from setanon_core import editing, pipeline
 from setanon_core.grouping.local_search import BLOCK, local_search
 from setanon_core.grouping.open_itemsets import open_itemsets
+from setanon_core.log import anonymize_log
 from setanon_core.params import Params
 from setanon_core.records import Records
+from setanon_core.release import ReleaseParams
 from setanon_dagster import workers as module
 from setanon_dagster.workers import workers
 
@@ -32,6 +37,42 @@ def test_processes_find_the_groups_that_one_finds(monkeypatch):
     assert len(used) == 1
     assert (alone != labels).any()
     assert np.array_equal(alone, together)
+
+
+def test_processes_make_the_release_that_one_makes(monkeypatch):
+    rng = np.random.default_rng(6)
+    words = np.array(["pine", "straw", "mulch", "bark", "leaf", "moss"])
+    log = [
+        (int(rng.integers(60)), t, " ".join(words[rng.choice(6, 2, replace=False)]))
+        for t in range(400)
+    ]
+    monkeypatch.setattr(module, "ENOUGH", 0)
+    monkeypatch.setattr(editing, "WORDS_AT_ONCE", 50)
+    monkeypatch.setattr(pipeline, "IDS_AT_ONCE", 30)
+    params = ReleaseParams(3, secret=b"for tests only")
+
+    alone = anonymize_log(log, params)
+    with workers(2, len(log)):
+        together = anonymize_log(log, params)
+
+    assert len(alone[0].queries) > 100
+    assert together == alone
+
+
+def test_work_is_handed_out_as_it_is_needed():
+    class Pool:
+        def submit(self, work, *arguments):
+            done = Future()
+            done.set_result(work(*arguments))
+            return done
+
+    taken = []
+    numbers = (taken.append(n) or n for n in range(100))
+    results = module.Processes(Pool(), 2).each(str, numbers)
+
+    assert [next(results) for _ in range(3)] == ["0", "1", "2"]
+    assert len(taken) <= 3 + 2 * module.AHEAD
+    assert list(results) == [str(n) for n in range(3, 100)]
 
 
 def test_few_threads_or_one_worker_start_no_process(monkeypatch):
