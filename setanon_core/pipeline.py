@@ -22,6 +22,7 @@ import numpy as np
 
 from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters, mixed
+from setanon_core.counting import counted
 from setanon_core.editing import Wanted, edited_queries
 from setanon_core.edits import Queries
 from setanon_core.keywords import Identity, items_of, tokenized
@@ -44,7 +45,7 @@ from setanon_core.release import (
     thread_ids,
 )
 from setanon_core.sets import Ints, Sets, bounds_of, spans
-from setanon_core.spelling import Keywords, common_spellings, keywords_of
+from setanon_core.spelling import Keywords, common_spellings
 from setanon_core.users import repeats
 from setanon_core.workers import each_of
 
@@ -113,10 +114,7 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     Without `names`, a thread is known by its user and its place among that user's threads.
     """
     refuse_lookalikes(list(map(str, users)))
-    holder = typed.threads[typed.rows]
-    known = keywords_of(vocabulary, items_of(vocabulary, identity), typed.words, owner[holder])
-    sizes = np.bincount(holder, minlength=len(owner))
-    records = Records.from_columns(known.item[typed.words], bounds_of(sizes), owner)
+    known, records = counted(typed, vocabulary, items_of(vocabulary, identity), owner)
     # Records number the users anew, by their first record.
     holders = [users[user] for user in dict.fromkeys(owner.tolist())]
     return Threads(typed, known, records, holders, names)

@@ -9,24 +9,28 @@ from typing import Any, Final
 
 import dagster as dg
 import pyarrow as pa
-import pyarrow.compute as pc
+from duckdb import DuckDBPyRelation
 
+from setanon_core.reporting import reported_to
 from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.making import engine_of, stored_by, window_of
+from setanon_dagster.pace import Pace
 from setanon_dagster.parquet import connect, private_folder, write_parquet
-from setanon_dagster.publish import publish
+from setanon_dagster.publish import Published, publish
 from setanon_dagster.refusal import refusing
+from setanon_dagster.report.metadata import release_metadata
+from setanon_dagster.reported import write_release_report
 from setanon_dagster.sources import Read, read_source
 from setanon_dagster.sources.intake import Window
 from setanon_dagster.specs import SetAnonTranslator, specs_of
 from setanon_dagster.stages import (
     anonymize_clusters,
     basket_clusters_table,
-    cluster_sizes,
-    clusters_table,
-    distinct,
-    smallest_group,
-    threads_table,
+    cluster_counts,
+    clusters_stream,
+    threads_stream,
 )
+from setanon_dagster.storage import Made
 from setanon_dagster.workers import workers
 
 RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
@@ -74,8 +78,8 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         retry_policy=RETRIES,
     )
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
-        with refusing(retry=True):
-            found = _found(config, _window(context), **upstream)
+        with refusing(retry=True), reported_to(Pace(context.log.info)):
+            found = _found(config, window_of(context), **upstream)
         said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
         yield dg.Output(found.accepted, first, metadata=said)
         yield dg.Output(found.rejected, "rejected_rows", metadata=dict(found.reasons))
@@ -85,7 +89,7 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
 
 def _found(config: ReleaseConfig, window: Window | None, upstream: object = None) -> Read:
     """Read the source, or the table of an upstream asset as if it were a file."""
-    connection = connect(temp_folder=config.stages)
+    connection = connect(config.memory_limit, temp_folder=config.stages)
     if upstream is None:
         return read_source(config.source, window, connection=connection)
     # Private, as all that lies between source and release.
@@ -103,18 +107,22 @@ def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         outs=_outs(config, specs, "threads"),
         partitions_def=specs["threads"].partitions_def,
     )
-    def threads(raw_log: pa.Table) -> dg.Output[pa.Table]:
-        with refusing():
-            table = threads_table(raw_log, config.params())
-            users, found = distinct(table["user"]), distinct(table["thread"])
-        return dg.Output(
-            table,
-            metadata={
+    def threads(
+        context: dg.AssetExecutionContext, raw_log: DuckDBPyRelation
+    ) -> Iterator[dg.Output[Made]]:
+        with engine_of(config, context.log.info) as engine:
+            with refusing():
+                made = stored_by(engine, threads_stream(engine, raw_log, config.params()))
+                counted = engine.read(str(made.path)).aggregate(
+                    'count(DISTINCT "user"), coalesce(max(thread) + 1, 0)'
+                )
+                ((users, found),) = counted.fetchall()
+            said = {
                 "users": users,
                 "threads": found,
-                "queries per thread": len(table) / max(found, 1),
-            },
-        )
+                "queries per thread": made.rows / max(found, 1),
+            }
+            yield dg.Output(made, "threads", metadata=said)
 
     return threads
 
@@ -128,25 +136,20 @@ def _clusters(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         outs=_outs(config, specs, "clusters"),
         partitions_def=specs["clusters"].partitions_def,
     )
-    def clusters(before: pa.Table) -> dg.Output[pa.Table]:
-        with refusing():
-            params = config.params()
-            if "threads" in specs:
-                table = clusters_table(before, params)
-            else:
-                table = basket_clusters_table(before)
-            users, sizes = distinct(table["user"]), cluster_sizes(table, params.p)
-            items = pc.sum(pc.list_value_length(table["items"])).as_py() or 0
-        return dg.Output(
-            table,
-            metadata={
-                "users": users,
-                "threads": len(table),
-                "keywords per thread": items / max(len(table), 1),
-                f"clusters, p = {params.p}": len(sizes),
-                f"largest cluster, p = {params.p}": int(sizes.max(initial=0)),
-            },
-        )
+    def clusters(
+        context: dg.AssetExecutionContext, before: DuckDBPyRelation
+    ) -> Iterator[dg.Output[Made]]:
+        with engine_of(config, context.log.info) as engine:
+            with refusing():
+                params = config.params()
+                made = stored_by(
+                    engine,
+                    clusters_stream(engine, before, params)
+                    if "threads" in specs
+                    else basket_clusters_table(before.to_arrow_table()),
+                )
+                counts = cluster_counts(engine.read(str(made.path)), params.p)
+            yield dg.Output(made, "clusters", metadata=counts)
 
     return clusters
 
@@ -166,42 +169,43 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         },
     )
     def anonymized_threads(
-        context: dg.AssetExecutionContext, clusters: pa.Table
-    ) -> Iterator[dg.Output[pa.Table]]:
-        with refusing(), workers(config.workers, len(clusters)):
-            found = anonymize_clusters(clusters, config.params())
+        context: dg.AssetExecutionContext, clusters: DuckDBPyRelation
+    ) -> Iterator[dg.Output[Made | pa.Table]]:
+        with engine_of(config, context.log.info) as engine:
+            with refusing(), workers(config.workers, len(clusters)):
+                found = anonymize_clusters(clusters, config.params())
+            with refusing():
+                threads, ledger = stored_by(engine, found.threads), stored_by(engine, found.ledger)
+            for remark in found.remarks:
+                context.log.warning(remark)
             total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
-            groups = distinct(found.threads["group"])
-            smallest = smallest_group(found.threads, found.ledger)
-        for remark in found.remarks:
-            context.log.warning(remark)
-        published = len(found.ledger)
-        yield dg.Output(
-            found.threads,
-            "anonymized_threads",
-            metadata={
-                "threads": published,
-                "groups": groups,
-                "smallest group": smallest,
-                "withdrawals": total["withdrawals"],
-            },
-        )
-        yield dg.Output(found.ledger, "ledger", metadata={"threads": published})
-        yield dg.Output(
-            found.cost,
-            "cost_report",
-            metadata={
-                name: total[name]
-                for name in ("additions", "deletions", "respellings", "retained", "factor")
-                if isfinite(total[name])  # the UI knows no infinity
-            },
-        )
+            yield dg.Output(
+                threads,
+                "anonymized_threads",
+                metadata={
+                    "threads": found.published,
+                    "groups": found.groups,
+                    "smallest group": found.smallest,
+                    "withdrawals": total["withdrawals"],
+                },
+            )
+            yield dg.Output(ledger, "ledger", metadata={"threads": found.published})
+            yield dg.Output(
+                found.cost,
+                "cost_report",
+                metadata={
+                    name: total[name]
+                    for name in ("additions", "deletions", "respellings", "retained", "factor")
+                    if isfinite(total[name])  # the UI knows no infinity
+                },
+            )
 
     return anonymized_threads
 
 
 def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    used = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
+    made = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
+    used = (*made, first_stage(specs))
 
     @dg.multi_asset(
         name=f"{config.name}__release",
@@ -226,6 +230,7 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 config.format,
                 config.told(),
                 rejected=files["rejected_rows"],
+                memory=config.memory_limit,
             )
         return dg.Output(
             None,
@@ -234,18 +239,31 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 "folder": dg.MetadataValue.path(published.folder),
                 "sha256": published.digest,
                 "dagster/row_count": published.verdict.records,
-                "groups": published.verdict.groups,
-                "smallest group": published.verdict.smallest_group,
-                "violations": published.verdict.violations,
+                **_reported(config, published, files, context),
             },
         )
 
     return release
 
 
-def _window(context: dg.AssetExecutionContext) -> Window | None:
-    """The times of the partition; those of a log have no zone, and are taken as UTC."""
-    if not context.has_partition_key:
-        return None
-    window = context.partition_time_window
-    return window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
+def _reported(
+    config: ReleaseConfig,
+    published: Published,
+    files: Mapping[str, Path],
+    context: dg.AssetExecutionContext,
+) -> dict[str, Any]:
+    """Write the report, and tell what it says; a release that is out does not fail for a page."""
+    try:
+        report, page = write_release_report(config, published, files)
+        part = context.partition_key if context.has_partition_key else "all"
+        docs = config.folder / "private" / "data_docs" / config.name / part / "index.html"
+        return release_metadata(report, page, docs)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the release is published
+        # Neither its text nor its traceback: they may hold data.
+        context.log.error("The report could not be written: %s.", type(error).__name__)  # noqa: TRY400
+        verdict = published.verdict
+        return {
+            "groups": verdict.groups,
+            "smallest group": verdict.smallest_group,
+            "violations": verdict.violations,
+        }

@@ -1,28 +1,20 @@
 """What the checks must know of the assets, counted in SQL: small tables of numbers, never data.
 
-Each function takes the Parquet files of assets by the names of their stages, and shares no code
-with the stages that wrote them. A file that lacks a column is refused by DuckDB's binder.
+Each function takes a connection to which the Parquet files of assets are known by the names of
+their stages, and shares no code with the stages that wrote them. What several of them need is
+gathered once. A file that lacks a column is refused by DuckDB's binder.
 """
 
 # ruff: noqa: S608 - what is put into a query is a constant of this module, or an integer
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-import duckdb
-
-from setanon_core.params import check_choice
-from setanon_core.release import FORMATS, Format
-from setanon_dagster.parquet import connect, read_parquet
+from setanon_core.release import Format
+from setanon_dagster.gathering import WORDS, Connection, gather, known, number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Files = Mapping[str, Path]
-"""The Parquet file of each stage that is looked at."""
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "queries": {
@@ -34,20 +26,6 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "sets": {"thread_id": "VARCHAR", "group": "BIGINT", "keywords": "VARCHAR[]"},
 }
 """Everything that may be published, by format, with DuckDB's types: all else is one too many."""
-
-SETS: Final[Mapping[str, str]] = {
-    # A query is split at every blank: one too many is a keyword that nobody typed.
-    "queries": """
-        SELECT thread_id, list_sort(list_distinct(string_split(
-            string_agg(coalesce(query, ''), ' '), ' '))) AS keywords
-        FROM anonymized_threads GROUP BY thread_id""",
-    "sets": "SELECT thread_id, list_sort(list_distinct(keywords)) AS keywords "
-    "FROM anonymized_threads",
-}
-"""The keyword set of every published thread."""
-
-ENTRY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
-"""What tells one row of a release from all others."""
 
 ODD: Final = {
     "queries": """position IS NULL OR query IS NULL OR query = '' OR query LIKE ' %'
@@ -69,78 +47,70 @@ PROMISES: Final[Mapping[str, str]] = {
 TOTAL: Final = "SELECT * FROM cost_report WHERE round = 'total'"
 
 
-def users_per_set(files: Files, kind: Format) -> "pd.DataFrame":
+def users_per_set(connection: Connection, kind: Format) -> "pd.DataFrame":
     """How many sets, of how many threads, have so many users; one row of zeros for no release."""
-    return _table(
-        files,
-        f"""
-        WITH sets AS ({_of(SETS, kind)}),
-        shared AS (
-            SELECT count(DISTINCT user) AS users, count(*) AS threads
-            FROM sets LEFT JOIN ledger USING (thread_id) GROUP BY keywords)
+    gather(connection, kind)
+    return connection.execute(
+        """
         SELECT users, count(*) AS sets, sum(threads)::BIGINT AS threads
-        FROM shared GROUP BY users
+        FROM gathered GROUP BY users
         UNION ALL SELECT 0, 0, 0 WHERE NOT EXISTS (FROM anonymized_threads)
-        ORDER BY users""",
-    )
+        ORDER BY users"""
+    ).df()
 
 
-def owners_per_keyword(files: Files, kind: Format) -> "pd.DataFrame":
+def owners_per_keyword(connection: Connection, kind: Format) -> "pd.DataFrame":
     """How many published keywords so many users typed; one row of zeros for no release."""
-    return _table(
-        files,
+    gather(connection, kind)
+    return connection.execute(
         f"""
-        WITH published AS (SELECT DISTINCT unnest(keywords) AS keyword FROM ({_of(SETS, kind)})),
+        WITH published AS (SELECT DISTINCT unnest({WORDS[kind]}) AS keyword FROM gathered),
         typed AS (SELECT DISTINCT user, unnest(words) AS keyword FROM clusters),
         held AS (
             SELECT count(user) AS owners
             FROM published LEFT JOIN typed USING (keyword) GROUP BY keyword)
         SELECT owners, count(*) AS keywords FROM held GROUP BY owners
         UNION ALL SELECT 0, 0 WHERE NOT EXISTS (FROM anonymized_threads)
-        ORDER BY owners""",
-    )
+        ORDER BY owners"""
+    ).df()
 
 
-def identifiers(files: Files, kind: Format) -> "pd.DataFrame":
+def identifiers(connection: Connection, kind: Format) -> "pd.DataFrame":
     """Rows and thread ids, and those that are repeated, malformed or not the ledger's.
 
     The ledger is compared with the clusters too: whoever names the wrong users could make a set
     look like that of many.
     """
-    return _table(
-        files,
+    gather(connection, kind)
+    return connection.execute(
         f"""
-        WITH ids AS (
-            SELECT thread_id, count(DISTINCT "group") AS groups
-            FROM anonymized_threads GROUP BY thread_id)
         SELECT
-            (SELECT count(*) FROM anonymized_threads) AS rows,
-            (SELECT count(DISTINCT {_of(ENTRY, kind)}) FROM anonymized_threads) AS distinct_rows,
+            (SELECT rows FROM numbers) AS rows,
+            (SELECT distinct_rows FROM numbers) AS distinct_rows,
             (SELECT count(*) FROM ledger) AS ids,
             (SELECT least(count(DISTINCT thread_id), count(DISTINCT thread)) FROM ledger)
                 AS distinct_ids,
-            (SELECT count(*) FROM ids
-                WHERE NOT coalesce(regexp_full_match(thread_id, '[0-9a-f]{{32}}'), false)
-                OR groups <> 1)
-                + (SELECT count(*) FROM anonymized_threads WHERE {_of(ODD, kind)}) AS malformed,
-            (SELECT count(*) FROM ids FULL JOIN ledger USING (thread_id)
-                WHERE ids.groups IS NULL OR ledger.thread IS NULL)
+            (SELECT count(*) FILTER (malformed) FROM found)
+                + (SELECT count(*) FROM anonymized_threads WHERE {ODD[kind]}) AS malformed,
+            -- Threads that the ledger lacks, entries that the release lacks, entries that err.
+            (SELECT count(*) - count(thread) FROM found)
+                + abs((SELECT count(*) FROM ledger) - (SELECT count(thread) FROM found))
                 + (SELECT count(*) FROM ledger LEFT JOIN clusters USING (thread)
                 WHERE ledger.user IS NULL OR ledger.user IS DISTINCT FROM clusters.user)
-                AS unmatched""",
-    )
+                AS unmatched"""
+    ).df()
 
 
-def published_columns(files: Files) -> "pd.DataFrame":
+def published_columns(connection: Connection) -> "pd.DataFrame":
     """Name and type of every column that would be published."""
-    return _table(
-        files,
-        "SELECT column_name AS name, column_type AS type FROM (DESCRIBE anonymized_threads)",
-    )
+    return connection.execute(
+        "SELECT column_name AS name, column_type AS type FROM (DESCRIBE anonymized_threads)"
+    ).df()
 
 
-def rows_accounted_for(files: Files, k: int) -> "pd.DataFrame":
+def rows_accounted_for(connection: Connection, kind: Format, k: int) -> "pd.DataFrame":
     """For each stage, what came into it, what it kept and what it set aside."""
+    number(connection, kind)
     source = (
         """
         SELECT 'threads' AS stage, (SELECT count(*) FROM raw_log) AS came,
@@ -148,23 +118,22 @@ def rows_accounted_for(files: Files, k: int) -> "pd.DataFrame":
         UNION ALL
         SELECT 'clusters', (SELECT count(DISTINCT thread) FROM threads),
             (SELECT count(*) FROM clusters), 0"""
-        if "threads" in files
+        if known(connection, "threads")
         else """
         SELECT 'clusters' AS stage, (SELECT count(DISTINCT record) FROM raw_baskets) AS came,
             (SELECT count(*) FROM clusters) AS kept, 0::BIGINT AS set_aside"""
     )
-    return _table(
-        files,
+    return connection.execute(
         f"""
         {source}
         UNION ALL
         SELECT 'anonymized_threads', (SELECT count(*) FROM clusters),
-            (SELECT count(DISTINCT thread_id) FROM anonymized_threads),
-            (SELECT any_value(withdrawals) FROM ({TOTAL} AND k = {int(k)}) HAVING count(*) = 1)""",
-    )
+            (SELECT threads FROM numbers),
+            (SELECT any_value(withdrawals) FROM ({TOTAL} AND k = {int(k)}) HAVING count(*) = 1)"""
+    ).df()
 
 
-def edits(files: Files, kind: Format, k: int) -> "pd.DataFrame":
+def edits(connection: Connection, kind: Format, k: int) -> "pd.DataFrame":
     """For each figure of the cost report, the least and the most that the data allow.
 
     With `identity="exact"` both are the same. Otherwise an item has several spellings, and a
@@ -172,20 +141,15 @@ def edits(files: Files, kind: Format, k: int) -> "pd.DataFrame":
     the report's respellings are the width of the interval. Additions less deletions, threads,
     keywords and withdrawals are exact always.
     """
-    return _table(
-        files,
+    gather(connection, kind)
+    return connection.execute(
         f"""
-        WITH sets AS ({_of(SETS, kind)}),
-        found AS (
-            SELECT len(sets.keywords) AS size,
-                len(list_intersect(sets.keywords, list_distinct(clusters.words))) AS held
-            FROM sets JOIN ledger USING (thread_id) JOIN clusters USING (thread)),
-        counted AS (
+        WITH counted AS (
             SELECT (SELECT count(*) FROM clusters) AS threads,
                 (SELECT coalesce(sum(len(items)), 0) FROM clusters) AS keywords,
-                (SELECT count(DISTINCT thread_id) FROM sets) AS published,
-                (SELECT coalesce(sum(size), 0) FROM found) AS size,
-                (SELECT coalesce(sum(held), 0) FROM found) AS held),
+                (SELECT threads FROM numbers) AS published,
+                (SELECT coalesce(sum(typed * len({WORDS[kind]})), 0) FROM gathered) AS size,
+                (SELECT coalesce(sum(held), 0) FROM gathered) AS held),
         reported AS (SELECT * FROM ({TOTAL} AND k = {int(k)})),
         pair AS (
             SELECT counted.*, reported.threads AS said_threads,
@@ -204,34 +168,5 @@ def edits(files: Files, kind: Format, k: int) -> "pd.DataFrame":
                 keywords - held, deletions FROM pair
             -- What the additions leave of the published keywords is what the deletions left.
             UNION ALL SELECT 'kept', size - additions, size - additions,
-                keywords - deletions FROM pair)""",
-    )
-
-
-def _of(choices: Mapping[str, str], kind: str) -> str:
-    check_choice("format", kind, FORMATS)
-    return choices[kind]
-
-
-def _table(files: Files, query: str) -> "pd.DataFrame":
-    with _opened(files) as connection:
-        return connection.execute(query).df()
-
-
-def counted(files: Files, query: str) -> dict[str, int]:
-    """The one row of a query as counts by name; each file is a table named for its stage."""
-    with _opened(files) as connection:
-        found = connection.execute(query)
-        names = [column[0] for column in found.description or ()]
-        return dict(zip(names, found.fetchone() or (), strict=True))
-
-
-@contextmanager
-def _opened(files: Files) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory with a view of each file."""
-    # What does not fit into memory is private data: it must not spill into the working directory.
-    with TemporaryDirectory(prefix="setanon-") as spill, connect(temp_folder=spill) as connection:
-        connection.execute("SET enable_progress_bar = false")
-        for stage, path in files.items():
-            read_parquet(path, connection, stage).create_view(stage)
-        yield connection
+                keywords - deletions FROM pair)"""
+    ).df()

@@ -1,7 +1,9 @@
 """The certificate that goes with a release: parameters, cost, verdict and digest, in numbers."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from hashlib import file_digest
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from pathlib import Path
@@ -16,11 +18,13 @@ from setanon_dagster.verdict import FileVerdict
 
 Plain = str | int | float | None
 
+CERTIFICATE: Final = "certificate.json"
+
 THREADS: Final = "threads.parquet"
 """The file whose digest is certified."""
 
 SCHEMA: Final = 1
-"""Of the certificate; raised when a field changes its meaning."""
+"""Of the certificate; raised when a field changes its meaning. See docs/certificate.schema.json."""
 
 COSTS: Final = (
     "threads", "keywords", "additions", "deletions", "withdrawals", "respellings",
@@ -82,6 +86,8 @@ def unit_of(clusters: Path) -> str:
     """What was counted k times: users, or records where the source named no users."""
     with connect() as connection:
         typed = read_parquet(clusters, connection, "clusters")
+        if "name" not in typed.columns:  # threads of a log: they are not their own users
+            return "user"
         with without_contents("clusters must have the columns of its kind"):
             (alone,) = typed.aggregate('coalesce(bool_and(name = "user"), false)').fetchall()[0]
     return "record" if alone else "user"
@@ -111,3 +117,37 @@ def certificate_of(
         "verdict": asdict(verdict),
         "versions": {"setanon": own, "duckdb": version("duckdb")},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """What a published certificate says that its release is verified for."""
+
+    k: int
+    min_owners: int
+    digest: str
+
+
+def certified(release: Path) -> Certified:
+    """Read the certificate in the folder of a release."""
+    try:
+        told = json.loads((release / CERTIFICATE).read_bytes())
+        found = Certified(told["k"], told["min_owners"], told["sha256"][THREADS])
+    except (OSError, ValueError, KeyError, TypeError):
+        found = None
+    if found is None or not (_whole(found.k) and _whole(found.min_owners)):
+        raise MalformedInputError(
+            f"release {release.name} must have a certificate with k, min_owners and the digest of "
+            "its threads; it has none. Take it back, and publish it again."
+        )
+    return found
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

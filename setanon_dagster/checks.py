@@ -8,6 +8,7 @@ the stages before it are judged by DuckDB alone.
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -18,7 +19,17 @@ import dagster as dg
 
 from setanon_core.params import Params
 from setanon_core.release import Format
-from setanon_dagster.audit import PROMISES, Files, counted
+from setanon_dagster.accounts import (
+    OF_CLUSTERS,
+    OF_LINES,
+    OF_THREADS,
+    Sentences,
+    count_clusters,
+    count_lines,
+    count_threads,
+)
+from setanon_dagster.audit import PROMISES
+from setanon_dagster.gathering import Connection, Files, opened
 from setanon_dagster.validation import Asked, Finding, examine
 
 ALL: Final = "all"
@@ -27,78 +38,9 @@ ALL: Final = "all"
 SAID: Final = ("lines", "outside")
 """What the reader says in the metadata of a materialization; outside the partition, that is."""
 
-LINES: Final = """
-    SELECT (SELECT count(*) FROM {raw}) AS rows,
-        (SELECT count(DISTINCT line) FROM {raw}) AS accepted,
-        (SELECT count(DISTINCT line) FROM rejected_rows) AS rejected,
-        (SELECT count(*) - count({once} line) FROM {raw})
-            + (SELECT count(*) - count(DISTINCT line) FROM rejected_rows)
-            + (SELECT count(*) FROM rejected_rows WHERE line IN (SELECT line FROM {raw}))
-            AS doubtful,
-        (SELECT (count(*) = 0)::BIGINT FROM {raw}) AS empty"""
-"""Lines that were accepted or rejected, and how many of them were so twice or have no number."""
-
-THREADS: Final = """
-    WITH balance AS (
-        SELECT sum(n) AS n FROM (
-            SELECT hash(user, time, query) AS entry, 1 AS n FROM raw_log
-            UNION ALL SELECT hash(user, time, query), -1 FROM threads) GROUP BY entry),
-    own AS (
-        SELECT min(user) IS DISTINCT FROM max(user) OR count(user) < count(*) AS mixed,
-            count(*) <> count(DISTINCT position) AS repeated
-        FROM threads GROUP BY thread)
-    SELECT (SELECT count(*) FROM threads) AS rows, (SELECT count(*) FROM own) AS threads,
-        (SELECT coalesce(sum(n) FILTER (n > 0), 0)::BIGINT FROM balance) AS lost_rows,
-        (SELECT coalesce(-sum(n) FILTER (n < 0), 0)::BIGINT FROM balance) AS added_rows,
-        (SELECT count(*) FILTER (mixed) FROM own) AS mixed_threads,
-        (SELECT count(*) FILTER (repeated) FROM own) AS repeated_positions"""
-"""Rows of the log that no thread has, rows of threads that the log lacks, mixed threads."""
-
-CLUSTERS: Final = """
-    SELECT count(*) AS threads,
-        (SELECT count(DISTINCT keys[1]) FROM clusters) AS clusters,
-        (SELECT coalesce(max(n), 0) FROM (
-            SELECT count(*) AS n FROM clusters GROUP BY keys[1])) AS largest_cluster,
-        count(*) - count(DISTINCT thread) + count(*) - count(user) AS unnamed,
-        count(*) FILTER (coalesce(len(keys), 0) = 0
-            OR len(keys) <> (SELECT max(len(keys)) FROM clusters)) AS without_keys,
-        count(*) FILTER (words IS NULL OR items IS NULL
-            OR coalesce(list_sum(lengths), 0) IS DISTINCT FROM len(words)
-            OR len(items) <> len(list_distinct(items))
-            OR len(items) > len(list_distinct(words))
-            OR (len(items) = 0) <> (len(words) = 0)) AS odd_sizes
-    FROM clusters"""
-"""Threads, clusters of the first round, and threads whose columns contradict each other."""
-
-Sentences = Mapping[str, tuple[str, tuple[str, ...]]]
-"""For each check of a stage its sentence, and the counts that must be zero."""
-
-OF_LINES: Final[Sentences] = {
-    "every_line_is_accounted_for": (
-        "Every line that was read was accepted, rejected or outside the partition, once.",
-        ("doubtful", "unexplained"),
-    ),
-    "some_rows_are_usable": ("The source has rows that can be used.", ("empty",)),
-}
-OF_THREADS: Final[Sentences] = {
-    "every_row_is_in_one_thread": (
-        "Every row of the log is in exactly one thread, and no other row is.",
-        ("lost_rows", "added_rows", "repeated_positions"),
-    ),
-    "no_thread_mixes_users": ("All queries of a thread are one user's.", ("mixed_threads",)),
-}
-OF_CLUSTERS: Final[Sentences] = {
-    "every_thread_has_keys": (
-        "Every thread has a user, and a cluster in each round.",
-        ("unnamed", "without_keys"),
-    ),
-    "keywords_and_items_agree": (
-        "A thread has the keywords of its queries, and items for all of them.",
-        ("odd_sizes",),
-    ),
-}
-
 Findings = Mapping[str, Finding]
+Opener = Callable[[Files], AbstractContextManager[Connection]]
+"""Opens the files of a check, within the limits that are given for all."""
 
 
 def build_checks(  # noqa: PLR0913 - the knobs, each by name
@@ -110,34 +52,37 @@ def build_checks(  # noqa: PLR0913 - the knobs, each by name
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     docs: Path | None = None,
     name: str = "setanon",
+    memory: str | None = None,
+    spill: Path | None = None,
 ) -> list[dg.AssetChecksDefinition]:
     """The blocking checks of a release's assets, given their keys by the names of the stages.
 
     Inputs come from the assets' IO managers as paths of Parquet files. Data Docs go into a folder
     of `docs` that is named for the partition; they are private, as the report is. `name` tells
-    the steps of one release from those of another.
+    the steps of one release from those of another. `memory` ("1GB") limits DuckDB, which spills
+    into a folder made in `spill`.
     """
     asked = Asked(k=k, min_owners=Params(k, min_owners=min_owners).owners, format=format)
     raw = "raw_log" if "raw_log" in keys else "raw_baskets"
-    # A line is one query; a basket may stand on one line or on many.
-    lines = LINES.format(raw=raw, once="DISTINCT" if raw == "raw_log" else "")
     promises: Sentences = {
         check: (Template(said).substitute(k=k, min_owners=asked.min_owners, format=format), ())
         for check, said in PROMISES.items()
     }
     before = [stage for stage in (raw, "threads", "clusters") if stage in keys]
     build = partial(_definition, name, keys, partitions_def)
+    limited = partial(opened, memory=memory, spill=spill)
+    look = partial(_stage, limited)
     made = [
-        build((raw, "rejected_rows"), OF_LINES, partial(_lines, lines, keys[raw])),
-        build(("clusters",), OF_CLUSTERS, partial(_counts, CLUSTERS, OF_CLUSTERS)),
+        build((raw, "rejected_rows"), OF_LINES, partial(_lines, limited, raw, keys[raw])),
+        build(("clusters",), OF_CLUSTERS, partial(look, count_clusters, OF_CLUSTERS)),
         build(
             ("anonymized_threads", "ledger", "cost_report", *before),
             promises,
-            partial(_promises, asked, docs),
+            partial(_promises, limited, asked, docs),
         ),
     ]
     if "threads" in keys:
-        find = partial(_counts, THREADS, OF_THREADS)
+        find = partial(look, count_threads, OF_THREADS)
         made.append(build(("threads", raw), OF_THREADS, find))
     return made
 
@@ -207,17 +152,26 @@ def _result(spec: dg.AssetCheckSpec, finding: Finding) -> dg.AssetCheckResult:
 
 
 def _promises(
-    asked: Asked, docs: Path | None, files: Files, context: dg.AssetCheckExecutionContext
+    limited: Opener,
+    asked: Asked,
+    docs: Path | None,
+    files: Files,
+    context: dg.AssetCheckExecutionContext,
 ) -> Findings:
     part = context.partition_key if context.has_partition_key else ALL
     folder = None if docs is None else docs / re.sub(r"[^\w.-]", "_", part)
-    return examine(files, asked, folder)
+    return examine(partial(limited, files), asked, folder)
 
 
 def _lines(
-    query: str, key: dg.AssetKey, files: Files, context: dg.AssetCheckExecutionContext
+    limited: Opener,
+    raw: str,
+    key: dg.AssetKey,
+    files: Files,
+    context: dg.AssetCheckExecutionContext,
 ) -> Findings:
-    counts = counted(files, query)
+    with limited(files) as connection:
+        counts = count_lines(connection, raw)
     said = _said(context, key)
     if "lines" in said:
         known = counts["accepted"] + counts["rejected"] + said.get("outside", 0)
@@ -237,10 +191,15 @@ def _said(context: dg.AssetCheckExecutionContext, key: dg.AssetKey) -> dict[str,
     return {}
 
 
-def _counts(
-    query: str, sentences: Sentences, files: Files, _: dg.AssetCheckExecutionContext
+def _stage(
+    limited: Opener,
+    count: Callable[[Connection], dict[str, int]],
+    sentences: Sentences,
+    files: Files,
+    _: dg.AssetCheckExecutionContext,
 ) -> Findings:
-    return _findings(counted(files, query), sentences)
+    with limited(files) as connection:
+        return _findings(count(connection), sentences)
 
 
 def _findings(counts: Mapping[str, int], sentences: Sentences) -> Findings:

@@ -1,4 +1,4 @@
-"""The command line: release, verify, demo, sweep, ui. Numbers come out of it, never data.
+"""The command line: release, verify, demo, sweep, utility, ui. Numbers come out of it, never data.
 
 Exit codes: 0 if it is as asked, 1 if it was refused or failed, 2 for arguments that cannot be.
 Loading it loads neither Dagster nor what is slow: the commands do that when they need it.
@@ -157,6 +157,22 @@ def sweep(
     if figure is not None:
         plot(rows, figure)
         write(Console(), f"\nThe figure is {figure.absolute()}.")
+
+
+@main.command()
+@SOURCE
+@knob_options(but=["name", "format", "engine"])
+def utility(source: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401 - the knobs
+    """Tell what a release of SOURCE would still be good for; publish nothing.
+
+    Beside it stand the original, and the paper's method with p = 2.
+    """
+    from setanon_dagster.measuring import HEADER, measure, told
+
+    config = config_of(source, "", given)
+    write(Console(), HEADER, "bold")
+    for line in told(measure(config)):
+        write(Console(), line)
 
 
 @main.command()

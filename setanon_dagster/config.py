@@ -17,9 +17,11 @@ from setanon_dagster.sources import Source
 
 Partition = Literal["day", "week", "month"]
 Engine = Literal["embedded"]
+ReportKind = Literal["plain", "full"]
 
 PARTITIONS: Final[tuple[str, ...]] = get_args(Partition)
 ENGINES: Final[tuple[str, ...]] = get_args(Engine)
+REPORTS: Final[tuple[str, ...]] = get_args(ReportKind)
 
 SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a secret
 """The environment variable with the key of the thread ids."""
@@ -28,6 +30,9 @@ SHORTEST_SECRET: Final = 16
 """Bytes; a shorter key can be found by trying all."""
 
 UNTOLD: Final = frozenset({"measure", "tokenizer", "secret"})
+
+MEMORY: Final = re.compile(r"[1-9]\d{0,6} ?([MG]i?B)")
+"""What DuckDB takes for an amount of memory, and people write."""
 
 LAST_START: Final = 28
 """The last day that every month has."""
@@ -88,13 +93,22 @@ class ReleaseConfig:
     """Where the stages run: embedded (DuckDB, in this process)."""
 
     workers: int = 1
-    """Processes that search for better groups in a large log; the release is the same for any."""
+    """Processes that share the work on a large log; the release is the same for any number."""
+
+    memory_limit: str = "1GB"
+    """Memory of DuckDB, such as 500MB or 2GB; what does not fit goes to a private folder."""
 
     partition: Partition | None = None
     """Release the log by day, week or month of its times; None releases all of it at once."""
 
     start: str | None = None
     """First day of the first partition, as 2006-03-01; needed with partition."""
+
+    report: ReportKind = "plain"
+    """What is in the private report: plain (what is known anyway) or full (a sweep, utility)."""
+
+    show_threads: bool = False
+    """Show a few threads in the private report, before and after: people's words."""
 
     cron: str = "0 6 * * *"
     """When the schedule starts a release, once it is switched on."""
@@ -109,6 +123,7 @@ class ReleaseConfig:
                 "name must be lower case letters, digits and _, beginning with a letter."
             )
         check_choice("engine", self.engine, ENGINES)
+        check_choice("report", self.report, REPORTS)
         if self.partition is not None:
             check_choice("partition", self.partition, PARTITIONS)
             if self.source.kind == "baskets":
@@ -123,6 +138,7 @@ class ReleaseConfig:
             object.__setattr__(self, "format", "sets")
         check_share("similarity", self.similarity)
         check_least("workers", self.workers, 1)
+        check_memory(self.memory_limit)
         self.params(b"checked only")
 
     def first_day(self) -> datetime:
@@ -167,3 +183,12 @@ class ReleaseConfig:
     def stages(self) -> Path:
         """The private folder of what lies between source and release."""
         return self.folder / "private" / "stages"
+
+
+def check_memory(value: object) -> None:
+    """Refuse what is no amount of memory."""
+    if not isinstance(value, str) or not MEMORY.fullmatch(value):
+        raise InvalidParameterError(
+            "memory_limit must be a number with MB, GB, MiB or GiB behind it, such as 500MB or "
+            "2GB. DuckDB needs some 100MB for each core."
+        )

@@ -24,31 +24,34 @@ Thread ids are keyed hashes under a secret; rows are ordered by them, which tell
 - {owners}
 - No user, time, click or order of the source is in the files.
 
-A verifier that shares no code with the anonymizer read this very file, with the private ledger,
-before it got its name.
+A verifier that shares no code with the anonymizer has read this very file.
 
 ## How it was made
 
 After Motwani and Nabar, *Anonymizing Unstructured Data* (arXiv:0810.5582): threads with similar
-sets were grouped, and each group was given one set by adding and deleting keywords.
+sets were grouped, at least {k} {unit}s to a group, and each group was given one set by adding and
+deleting keywords.
 
 | parameter | value |
 |---|---|
 {parameters}
 
-## What was changed
+## What was removed
+
+All of the source but the keywords: users, times, clicks, and the order of its lines. Of the
+keywords, those that too few {unit}s share; a thread was withdrawn where nothing of it could stay.
 
 | | |
 |---|---:|
 | threads of the source | {threads} |
-| keywords in them | {keywords} |
-| keywords added | {additions} |
-| keywords deleted, those of withdrawn threads included | {deletions} |
 | threads withdrawn | {withdrawals} |
+| keywords of the source | {keywords} |
+| keywords deleted, those of withdrawn threads included | {deletions} |
+| keywords added | {additions} |
 | keywords respelled as others spell them | {respellings} |
-| no solution changes fewer keywords than | {lower_bound} |
-| cost over that bound | {factor} |
-| share of the keywords retained | {retained} |
+| share of the keywords retained, added ones taken off | {retained} |
+| no release with this k deletes and adds fewer than | {lower_bound} |
+| deleted and added keywords over that bound | {factor} |
 
 ## How to verify
 
@@ -57,7 +60,9 @@ sha256sum threads.parquet   # {digest}
 setanon verify threads.parquet --k {k}
 ```
 
-The second checks, from this file alone, that at least {k} threads have each set.
+The first shows that this is the file of the certificate. The second checks, from the file alone,
+that at least {k} threads have each set; that they are of {k} {unit}s was checked with the private
+ledger, before the file got its name.
 
 ## What is not promised
 
@@ -71,8 +76,12 @@ The second checks, from this file alone, that at least {k} threads have each set
 
 ## How to cite
 
-Cite this release by its name and digest, the software setanon {version} (Apache-2.0), and the
-paper: Rajeev Motwani and Shubha U. Nabar, *Anonymizing Unstructured Data*, arXiv:0810.5582, 2008.
+Cite the release, and the paper whose method made it:
+
+> {full}. Threads made k-anonymous with k = {k} by setanon {version}. SHA-256:
+> {digest}.
+>
+> Rajeev Motwani and Shubha U. Nabar. Anonymizing Unstructured Data. arXiv:0810.5582, 2008.
 """
 
 _COLUMNS: Final = {
@@ -98,7 +107,7 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
     """Write the sheet from the certificate, so that they cannot differ."""
     form, owners = certificate["format"], certificate["min_owners"]
     cost, verdict = certificate["cost"], certificate["verdict"]
-    unit = certificate["unit"]
+    unit, digest = certificate["unit"], certificate["sha256"]["threads.parquet"]
     return _SHEET.format(
         name=name,
         kind=_KINDS[form],
@@ -112,7 +121,9 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         if owners
         else f"Keywords of few {unit}s may be in it: `min_owners` was 0.",
         parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in certificate["parameters"].items()),
-        digest=certificate["sha256"]["threads.parquet"],
+        digest=digest,
+        full=f"{name}-{digest[:12]}",
+        unit=unit,
         version=certificate["versions"]["setanon"],
         **{label: _cell(value) for label, value in cost.items()},
     )

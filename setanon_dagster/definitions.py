@@ -36,9 +36,15 @@ def build_setanon_definitions(
             partitions_def=partitions_of(config),
             docs=config.folder / "private" / "data_docs" / config.name,
             name=config.name,
+            memory=config.memory_limit,
+            spill=config.stages,
         ),
         jobs=[job, verify_job(config)],
         schedules=[release_schedule(config, job)],
         sensors=[source_sensor(config, job)],
-        resources={storage_key(config): DuckDBParquetStorage(folder=str(config.stages))},
+        resources={
+            storage_key(config): DuckDBParquetStorage(
+                folder=str(config.stages), memory_limit=config.memory_limit
+            )
+        },
     )

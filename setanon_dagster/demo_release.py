@@ -47,7 +47,15 @@ def demo_folder() -> Path:
 
 def demo_config(folder: Path, k: int = 3) -> ReleaseConfig:
     """What is asked of the demo."""
-    return ReleaseConfig(name="demo", source=DemoSource(str(folder / LOG)), k=k, out=str(folder))
+    # Its users are made up: their words may be shown.
+    return ReleaseConfig(
+        name="demo",
+        source=DemoSource(str(folder / LOG)),
+        k=k,
+        out=str(folder),
+        report="full",
+        show_threads=True,
+    )
 
 
 def published_threads(path: Path, most: int) -> list[tuple[str, str, int]]:

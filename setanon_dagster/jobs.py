@@ -7,10 +7,12 @@ from typing import Any, Final
 import dagster as dg
 
 from setanon_core.errors import NotAnonymousError, SetanonError
+from setanon_dagster.certificate import THREADS, certified, digest_of
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.refusal import refusing
 from setanon_dagster.released import verify_file
 from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
+from setanon_dagster.verdict import FileVerdict
 
 Job = Any
 Schedule = Any
@@ -112,14 +114,7 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
         with refusing():
             found = published_releases(config.folder, config.name)
             for release in found:
-                private = config.folder / "private" / release.name / "ledger.parquet"
-                verdict = verify_file(release / "threads.parquet", config.k, private)
-                if not verdict.ok:
-                    raise NotAnonymousError(
-                        f"release {release.name} must be k-anonymous: "
-                        + "; ".join(verdict.failures)
-                        + ". Take it back."
-                    )
+                verdict = verify_release(release, config)
                 context.log.info(
                     "%s: %d threads, %d groups, the smallest of %d users.",
                     release.name,
@@ -140,8 +135,33 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
     return job
 
 
+def verify_release(release: Path, config: ReleaseConfig) -> FileVerdict:
+    """Verify a published folder for what its own certificate says, whatever is asked today.
+
+    Who typed its keywords is not kept: that they have min_owners is known of these very bytes.
+    """
+    said = certified(release)
+    private = config.folder / "private"
+    verdict = verify_file(
+        release / THREADS,
+        said.k,
+        private / release.name / "ledger.parquet",
+        min_owners=said.min_owners,
+        memory=config.memory_limit,
+        spill=private,
+    )
+    failures = verdict.failures
+    if digest_of(release / THREADS) != said.digest:
+        failures.append("its threads must have the digest of its certificate; they have another")
+    if failures:
+        raise NotAnonymousError(
+            f"release {release.name} must be k-anonymous: {'; '.join(failures)}. Take it back."
+        )
+    return verdict
+
+
 def published_releases(folder: Path, name: str) -> list[Path]:
     """The folders of this release's publications."""
     releases = folder / "releases"
     found = releases.glob(f"{name}-*") if releases.is_dir() else ()
-    return sorted(path for path in found if (path / "threads.parquet").is_file())
+    return sorted(path for path in found if (path / THREADS).is_file())

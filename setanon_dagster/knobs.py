@@ -26,7 +26,7 @@ from typing import (
 
 from setanon_core.errors import InvalidParameterError
 from setanon_core.release import MOST_HASHES
-from setanon_dagster.config import NAME
+from setanon_dagster.config import MEMORY, NAME
 
 Schema = dict[str, Any]
 Owner = TypeVar("Owner")
@@ -58,6 +58,7 @@ RANGES: Final[Mapping[str, Schema]] = {
     "similarity": {"minimum": 0, "maximum": 1},
     "seed": {"minimum": 0},
     "workers": {"minimum": 1},
+    "memory_limit": {"pattern": f"^{MEMORY.pattern}$"},
     "start": {"pattern": r"^\d{4}-\d{1,2}-\d{1,2}$"},
     "longest_line": {"minimum": 1},
     "delimiter": {"minLength": 1, "maxLength": 1},

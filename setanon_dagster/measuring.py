@@ -25,22 +25,19 @@ HEADER: Final = f"{'measure':<{NAME}} {'original':>9} {'release':>9} {'paper':>9
 
 def measure(config: ReleaseConfig) -> tuple[Measured, ...]:
     """The utility of the release that is asked for, of a log or of baskets; publish nothing."""
-    known = {"log": measure_log, "baskets": measure_baskets}
-    return known[config.source.kind](config.source, config.params())
+    return measure_table(_read(config.source), config.source.kind, config.params())
 
 
-def measure_log(source: Source, params: ReleaseParams) -> tuple[Measured, ...]:
-    """Suggestions, refinements and keywords of a log, beside the original's and the paper's."""
-    raw = _read(source)
+def measure_table(raw: pa.Table, kind: str, params: ReleaseParams) -> tuple[Measured, ...]:
+    """Suggestions, refinements and keywords of a log, or association rules and items of baskets.
+
+    Each stands beside the original's, and beside that of the paper's method.
+    """
+    if kind == "baskets":
+        record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
+        return utility_of_baskets(Baskets(record, item, user), params)
     times = pc.cast(raw["time"], pa.int64()).to_numpy()
     return utility_of(Log(raw["user"].to_pylist(), times, raw["query"].to_pylist()), params)
-
-
-def measure_baskets(source: Source, params: ReleaseParams) -> tuple[Measured, ...]:
-    """Association rules and items of baskets, beside the original's and the paper's."""
-    raw = _read(source)
-    record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
-    return utility_of_baskets(Baskets(record, item, user), params)
 
 
 def told(measures: Iterable[Measured]) -> Iterator[str]:

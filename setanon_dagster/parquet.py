@@ -4,30 +4,26 @@ A reader finds the old file or the new one, never half of one; the same rows giv
 """
 
 import os
-import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
-from duckdb.sqltypes import DuckDBPyType
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+from setanon_dagster.tables import relation_of, typed
 
 ROW_GROUP_SIZE: Final = 122_880
 """Rows; DuckDB's default of today, pinned because the bytes of a file depend on it."""
 
 PRIVATE: Final = "private"
 """The folder, beside the releases, of what must not be published."""
-
-_SETS: Final = frozenset({set, frozenset})
-_NESTED: Final = frozenset({"list", "array", "struct", "map", "union"})
 
 
 def connect(
@@ -48,6 +44,8 @@ def connect(
     settings = {
         # Otherwise the name of a table that is missing finds a Python variable of that name.
         "python_enable_replacements": False,
+        # Ours tells of the stage, and goes where the rest goes.
+        "enable_progress_bar": False,
         "temp_directory": spill,
         "memory_limit": memory_limit,
         "threads": threads,
@@ -92,11 +90,13 @@ def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one defaul
     types: Mapping[str, str] | None = None,
     name: str | None = None,
     connection: DuckDBPyConnection | None = None,
+    candid: bool = False,
 ) -> int:
     """Write a relation, an Arrow table or reader, or a pandas frame; return the rows written.
 
     `types` has DuckDB types for columns whose values do not tell theirs; `name` is what errors
-    call the table. Data that is no relation goes through `connection`, or a new one.
+    call the table. Data that is no relation goes through `connection`, or a new one. If `candid`,
+    what making the rows raises comes through as it is, and may quote them.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -105,11 +105,19 @@ def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one defaul
     """
     name = path.name if name is None else name
     engine = connect() if connection is None else connection
+    raised: list[BaseException] = []
     try:
         with without_contents(f"{name} could not be written; the file it had, if any, is whole"):
-            relation = _typed(_relation(data, name, engine), types or {}, name, engine)
+            relation = typed(
+                relation_of(data, name, engine, ROW_GROUP_SIZE, raised), types or {}, name, engine
+            )
             ordered = relation if order_by is None else relation.order(order_by)
             return _replace(ordered, path, mode)
+    except SetanonError:
+        # Whoever makes the rows knows better what went wrong; Ctrl-C is no error of theirs.
+        if raised and (candid or isinstance(raised[0], SetanonError | KeyboardInterrupt)):
+            raise raised[0] from None
+        raise
     finally:
         if connection is None:
             engine.close()
@@ -180,77 +188,6 @@ def flush_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _relation(data: object, name: str, engine: DuckDBPyConnection) -> DuckDBPyRelation:
-    """Take what can be stored; name the type of anything else."""
-    if isinstance(data, DuckDBPyRelation):
-        return data
-    pandas = sys.modules.get("pandas")  # whoever holds a frame has imported it
-    if pandas is not None and isinstance(data, pandas.DataFrame):
-        data = _arrow(data, name)
-    if not isinstance(data, pa.Table | pa.RecordBatchReader):
-        raise MalformedInputError(
-            f"{name} must be a DuckDB relation, a pyarrow Table or RecordBatchReader, or a pandas "
-            f"DataFrame; got a value of type {type(data).__name__}."
-        )
-    relation = engine.from_arrow(data)
-    if relation.columns != data.schema.names:
-        raise MalformedInputError(
-            f"the columns of {name} must have names that differ in more than upper and lower case."
-        )
-    return relation
-
-
-def _arrow(frame: Any, name: str) -> pa.Table:  # noqa: ANN401 - pandas is not imported here
-    """Turn a frame into Arrow, which keeps lists as lists."""
-    if any(level is not None for level in frame.index.names):
-        raise MalformedInputError(
-            f"the index of {name} must not have a name: it is not stored. Call reset_index() first."
-        )
-    for label, column in frame.items():
-        if column.dtype == object and not _SETS.isdisjoint(column.map(type)):
-            raise MalformedInputError(
-                f"column {label!r} of {name} must have sorted lists instead of sets: the order of "
-                "a set changes from run to run."
-            )
-    return pa.Table.from_pandas(frame, preserve_index=False)
-
-
-def _typed(
-    relation: DuckDBPyRelation, types: Mapping[str, str], name: str, engine: DuckDBPyConnection
-) -> DuckDBPyRelation:
-    """Give columns of unknown type the declared one; refuse what Parquet would not keep."""
-    columns, casts = [], 0
-    for label, seen in zip(relation.columns, relation.types, strict=True):
-        column = duckdb.ColumnExpression(label)
-        inside = set(_ids(seen))
-        if "null" in inside:
-            declared = engine.type(types[label]) if label in types else None
-            # A list that became a text would still be a table; it must stay a list.
-            if declared is None or seen.id not in ("null", declared.id):
-                raise MalformedInputError(
-                    f"column {label!r} of {name} must have a type; all its values are missing or "
-                    "empty. Give it one by a CAST or an Arrow schema, or declare it in the "
-                    "metadata dagster/column_schema, e.g. VARCHAR[]."
-                )
-            column, casts = column.cast(declared).alias(label), casts + 1
-        elif inside & {"hugeint", "uhugeint"}:
-            raise MalformedInputError(
-                f"column {label!r} of {name} must have a type that Parquet keeps; HUGEINT would "
-                "become DOUBLE. Cast it to BIGINT, e.g. sum(...)::BIGINT."
-            )
-        columns.append(column)
-    return relation.select(*columns) if casts else relation
-
-
-def _ids(kind: DuckDBPyType) -> Iterator[str]:
-    """The names of a type and of the types inside it, without what an ENUM lists."""
-    yield kind.id
-    children: Iterable[tuple[str, Any]] = kind.children if kind.id in _NESTED else ()
-    for _, child in children:
-        if isinstance(child, DuckDBPyType):  # the size of an ARRAY is a number
-            yield from _ids(child)
 
 
 @contextmanager

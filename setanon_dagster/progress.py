@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
 from setanon_core.model import Verdict
+from setanon_dagster.pace import Pace
+from setanon_dagster.parquet import PRIVATE
 from setanon_dagster.publish import LATEST
+from setanon_dagster.report import REPORT
 
 NOTES: Final[Mapping[str, str]] = {
     "raw_log": "{accepted:,} of {lines:,} lines",
@@ -24,6 +28,9 @@ CHECK: Final = "check_"
 CHECKED: Final = "{checks:,} checks passed"
 WIDTH: Final = 20
 
+OFTEN: Final = 0.5
+"""Seconds after which the line of what runs is written anew."""
+
 
 class Progress:
     """A line for each stage; on a terminal, what runs is shown while it runs."""
@@ -32,6 +39,7 @@ class Progress:
         """Write to this console."""
         self.console = console
         self.running: Status | None = None
+        self.pace = Pace(self._show, every=OFTEN)
 
     def started(self, stage: str) -> None:
         """Show what runs; where nobody looks on, nothing."""
@@ -40,6 +48,15 @@ class Progress:
             # ASCII: not every terminal has more.
             self.running = self.console.status(_label(stage), spinner="line")
             self.running.start()
+
+    def moved(self, what: str, done: int, total: int) -> None:
+        """Show how far it is, how fast it goes and how long it will take, while it runs."""
+        if self.running is not None:
+            self.pace(what, done, total)
+
+    def _show(self, sentence: str) -> None:
+        if self.running is not None:
+            self.running.update(escape(sentence))
 
     def finished(self, stage: str, counts: Mapping[str, Any], seconds: float) -> None:
         """Write the line of a stage."""
@@ -130,4 +147,7 @@ def _places(folder: Path) -> Iterator[tuple[str, str]]:
     yield "public", str(folder)
     yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
     yield "latest", str(folder.parent / LATEST)
-    yield "private", str(folder.parent.parent / "private" / folder.name)
+    private = folder.parent.parent / PRIVATE / folder.name
+    yield "private", str(private)
+    if (private / REPORT).exists():
+        yield "report", str(private / REPORT)

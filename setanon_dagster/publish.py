@@ -7,14 +7,9 @@ Guarantee:  `latest` is a whole, verified release at any moment, the old one or 
 
 import errno
 import json
-import os
 import re
-import shutil
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -23,7 +18,16 @@ import duckdb
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.params import check_k
-from setanon_dagster.certificate import THREADS, Plain, certificate_of, costs_of, told_of, unit_of
+from setanon_dagster.certificate import (
+    CERTIFICATE,
+    THREADS,
+    Plain,
+    certificate_of,
+    costs_of,
+    digest_of,
+    told_of,
+    unit_of,
+)
 from setanon_dagster.datasheet import datasheet
 from setanon_dagster.parquet import (
     connect,
@@ -32,20 +36,17 @@ from setanon_dagster.parquet import (
     without_contents,
     write_parquet,
 )
-from setanon_dagster.released import LAYOUTS, Limits, false_entries, verify_file
+from setanon_dagster.released import LAYOUTS, false_entries, verify_file
+from setanon_dagster.scans import Limits
+from setanon_dagster.staging import STAGING, copy_private, hold, make_folder, staging, write_public
 from setanon_dagster.verdict import FileVerdict
 
-CERTIFICATE: Final = "certificate.json"
 DATASHEET: Final = "DATASHEET.md"
 
 PUBLIC: Final = frozenset({THREADS, CERTIFICATE, DATASHEET})
 """The files of a release, and there are no others."""
 
-STAGING: Final = ".staging-"
 LATEST: Final = "latest"
-
-ABANDONED: Final = 24 * 60 * 60
-"""Seconds after which what a killed process has left in staging is removed."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -95,63 +96,38 @@ def publish(  # noqa: PLR0913, PLR0917 - what is published, what it is held agai
         raise InvalidParameterError(
             "name must be 1 to 100 letters, digits, _, . and -, beginning with a letter or digit."
         )
-    releases, private = _folder(out / "releases", 0o755), _folder(out / "private", 0o700)
+    releases = make_folder(out / "releases", 0o755)
+    private = make_folder(out / "private", 0o700)
     if not (releases / LATEST).is_symlink() and (releases / LATEST).exists():
         raise InvalidParameterError("releases/latest must be a link or nothing. Move it away.")
-    with _staging(releases) as staged, _staging(private) as kept, _staging(private) as spill:
+    with staging(releases) as staged, staging(private) as kept, staging(private) as spill:
         # Copies first: what is verified is what is kept, whoever writes the sources meanwhile.
         given = {"ledger": ledger, "cost": cost, "rejected": rejected}
         for what, source in given.items():
             if isinstance(source, Path):
-                _copy(source, kept / f"{what}.parquet")
+                copy_private(source, kept / f"{what}.parquet")
         typed = spill / "clusters.parquet"
-        _hold(clusters, typed)
+        hold(clusters, typed)
         _write_threads(anonymized, staged / THREADS, format, threads, memory, spill)
         limits: Limits = {"threads": threads, "memory": memory, "spill": spill}
         entries = kept / "ledger.parquet"
         verdict = verify_file(
             staged / THREADS, k, entries, words=typed, min_owners=owners, **limits
         )
-        costs = costs_of(cost, told)
+        costs = costs_of(kept / "cost.parquet" if isinstance(cost, Path) else cost, told)
         _refuse(verdict, false_entries(entries, typed, **limits), costs)
-        digest = _digest(staged / THREADS)
+        digest = digest_of(staged / THREADS)
         certificate = certificate_of(digest, told, costs, verdict, unit_of(typed))
-        _write(staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n")
-        _write(staged / DATASHEET, datasheet(name, certificate))
+        write_public(
+            staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n"
+        )
+        write_public(staged / DATASHEET, datasheet(name, certificate))
         full = f"{name}-{digest[:12]}"
         _keep(kept, private / full)
         _name(staged, releases / full, digest)
     _point(releases, full)
     files = tuple(releases / full / each for each in (THREADS, CERTIFICATE, DATASHEET))
     return Published(full, releases / full, digest, verdict, files, private / full)
-
-
-def _folder(path: Path, mode: int) -> Path:
-    """Make a folder with this mode, whatever the umask; what is above it can be read by all."""
-    for missing in [each for each in reversed(path.parents) if not each.exists()]:
-        missing.mkdir(exist_ok=True)
-        missing.chmod(0o755)
-    path.mkdir(mode=0o700, exist_ok=True)
-    path.chmod(mode)
-    return path
-
-
-@contextmanager
-def _staging(parent: Path) -> Iterator[Path]:
-    """Lend a folder that nobody else can enter, and leave none behind, nor any of old kills."""
-    for left in parent.glob(f"{STAGING}*"):
-        if time.time() - left.lstat().st_mtime > ABANDONED:
-            _remove(left)
-    folder = parent / f"{STAGING}{token_hex(8)}"
-    folder.mkdir(mode=0o700)
-    try:
-        yield folder
-    finally:
-        _remove(folder)
-
-
-def _remove(path: Path) -> None:
-    path.unlink() if path.is_symlink() else shutil.rmtree(path, ignore_errors=True)
 
 
 def _write_threads(  # noqa: PLR0913, PLR0917 - two files, the format, and three limits of DuckDB
@@ -183,39 +159,6 @@ def _refuse(verdict: FileVerdict, false: int, costs: Mapping[str, Plain]) -> Non
             f"k = {verdict.k} must leave something to publish; {costs['withdrawals']} threads were "
             "withdrawn and none is left. Lower k or bring threads of more users."
         )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a private file for its owner's eyes only, from the first byte on."""
-    with source.open("rb") as origin, open(target, "xb", opener=_private) as copy:
-        shutil.copyfileobj(origin, copy)
-        copy.flush()
-        os.fsync(copy.fileno())
-
-
-def _hold(source: Path, target: Path) -> None:
-    """Keep a file as it is now, whoever replaces it: by another name if that can be, or a copy."""
-    try:
-        os.link(source, target)
-    except OSError:
-        _copy(source, target)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fchmod(file.fileno(), 0o644)
-        os.fsync(file.fileno())
 
 
 def _keep(staged: Path, target: Path) -> None:
@@ -251,7 +194,7 @@ def _same(target: Path, staged: Path, digest: str) -> bool:
     old, new = (json.loads((each / CERTIFICATE).read_bytes()) for each in (target, staged))
     # Another version of the software may have made the same threads.
     told = [{key: value for key, value in each.items() if key != "versions"} for each in (old, new)]
-    return told[0] == told[1] and _digest(target / THREADS) == digest
+    return told[0] == told[1] and digest_of(target / THREADS) == digest
 
 
 def _point(releases: Path, full: str) -> None:

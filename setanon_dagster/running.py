@@ -10,10 +10,11 @@ from typing import Any, Final, Protocol
 
 import dagster as dg
 
+from setanon_core.reporting import reported_to
+from setanon_dagster.certificate import CERTIFICATE
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
 from setanon_dagster.interrupts import Interrupts
-from setanon_dagster.publish import CERTIFICATE
 
 LOGGER: Final = "setanon"
 INTERRUPTED: Final = "DagsterExecutionInterruptedError"
@@ -30,6 +31,9 @@ class Watcher(Protocol):
 
     def started(self, stage: str) -> None:
         """Tell that a stage, or the check of one, has started."""
+
+    def moved(self, what: str, done: int, total: int) -> None:
+        """Tell how far what runs is; often."""
 
     def finished(self, stage: str, counts: Counts, seconds: float) -> None:
         """Tell that it is done, and what it counted."""
@@ -57,7 +61,7 @@ class Outcome:
 def run_release(config: ReleaseConfig, watcher: Watcher) -> Outcome:
     """Run all stages, their checks and the release in this process; Dagster keeps no history."""
     outcome = Outcome()
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, reported_to(watcher.moved):
         listener = _Listener(config.name, watcher, outcome, interrupts)
         try:
             success = _run(config, listener)

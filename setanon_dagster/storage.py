@@ -4,6 +4,7 @@ There is no shared database and no lock: concurrent runs and backfills never mee
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
@@ -16,6 +17,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_dagster.parquet import (
     connect,
+    flush_folder,
     private_folder,
     read_parquet,
     without_contents,
@@ -34,12 +36,20 @@ LISTED: Final = 10
 COLUMN_SCHEMA: Final = "dagster/column_schema"
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A Parquet file that an asset has written by `write_parquet`; the storage takes it away."""
+
+    path: Path
+    rows: int
+
+
 class DuckDBParquetStorage(dg.ConfigurableIOManager):
     """Stores `<folder>/<asset key>/<partition key, or "all">.parquet` through DuckDB.
 
-    Assets return a DuckDB relation, an Arrow table or reader, or a pandas frame. Inputs are lazy
-    relations unless annotated as pyarrow.Table, pyarrow.RecordBatchReader, pandas.DataFrame,
-    pathlib.Path or list[pathlib.Path].
+    Assets return a DuckDB relation, an Arrow table or reader, a pandas frame, or a file that they
+    have `Made` on the same disk. Inputs are lazy relations unless annotated as pyarrow.Table,
+    pyarrow.RecordBatchReader, pandas.DataFrame, pathlib.Path or list[pathlib.Path].
     """
 
     folder: str
@@ -71,13 +81,18 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
         private_folder(path.parent)
         connection = self.connect()
         try:
-            rows = write_parquet(
-                obj,
-                path,
-                types=_declared_types(context.definition_metadata),
-                name=_name(context.asset_key),
-                connection=connection,
-            )
+            if isinstance(obj, Made):
+                obj.path.replace(path)
+                flush_folder(path.parent)
+                rows = obj.rows
+            else:
+                rows = write_parquet(
+                    obj,
+                    path,
+                    types=_declared_types(context.definition_metadata),
+                    name=_name(context.asset_key),
+                    connection=connection,
+                )
             # What the file says, not the relation: an ENUM's type would list its values.
             stored = read_parquet(path, connection, _name(context.asset_key))
             schema = table_schema(stored)

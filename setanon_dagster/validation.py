@@ -6,6 +6,7 @@ Great Expectations is imported here, and only inside functions: it takes some 8 
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from setanon_core.release import Format
 from setanon_dagster.audit import (
     PROMISES,
-    Files,
     edits,
     identifiers,
     owners_per_keyword,
@@ -21,6 +21,7 @@ from setanon_dagster.audit import (
     rows_accounted_for,
     users_per_set,
 )
+from setanon_dagster.gathering import Connection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,15 +60,16 @@ class Asked:
     min_owners: int
     format: Format
 
-    def batches(self, files: Files) -> dict[str, Callable[[], "pd.DataFrame"]]:
+    def batches(self, connection: Connection) -> dict[str, Callable[[], "pd.DataFrame"]]:
         """How to count what each promise is judged by."""
+        kind, k = self.format, self.k
         return {
-            "every_set_has_k_users": lambda: users_per_set(files, self.format),
-            "every_keyword_has_owners": lambda: owners_per_keyword(files, self.format),
-            "thread_ids_are_unique": lambda: identifiers(files, self.format),
-            "no_user_or_time_column": lambda: published_columns(files),
-            "every_row_is_accounted_for": lambda: rows_accounted_for(files, self.k),
-            "edits_match_the_cost_report": lambda: edits(files, self.format, self.k),
+            "every_set_has_k_users": lambda: users_per_set(connection, kind),
+            "every_keyword_has_owners": lambda: owners_per_keyword(connection, kind),
+            "thread_ids_are_unique": lambda: identifiers(connection, kind),
+            "no_user_or_time_column": lambda: published_columns(connection),
+            "every_row_is_accounted_for": lambda: rows_accounted_for(connection, kind, k),
+            "edits_match_the_cost_report": lambda: edits(connection, kind, k),
         }
 
     def expectations(self) -> dict[str, "Expectation"]:
@@ -86,7 +88,9 @@ class Asked:
         }
 
 
-def examine(files: Files, asked: Asked, docs: Path | None = None) -> dict[str, Finding]:
+def examine(
+    opened: Callable[[], AbstractContextManager[Connection]], asked: Asked, docs: Path | None = None
+) -> dict[str, Finding]:
     """A finding for every promise, whatever happens; Data Docs of them in the folder `docs`.
 
     The folder is replaced. Where a check could not run there are no Data Docs, and those of an
@@ -94,11 +98,15 @@ def examine(files: Files, asked: Asked, docs: Path | None = None) -> dict[str, F
     """
     findings: dict[str, Finding] = {}
     batches: dict[str, pd.DataFrame] = {}
-    for promise, count in asked.batches(files).items():
-        try:
-            batches[promise] = count()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the promise is not proven
-            findings[promise] = Finding.of_error(error)
+    try:
+        with opened() as connection:
+            for promise, count in asked.batches(connection).items():
+                try:
+                    batches[promise] = count()
+                except Exception as error:  # noqa: BLE001 - whatever it is, nothing is proven
+                    findings[promise] = Finding.of_error(error)
+    except Exception as error:  # noqa: BLE001
+        findings |= {name: Finding.of_error(error) for name in PROMISES if name not in batches}
     if docs is not None:
         shutil.rmtree(docs, ignore_errors=True)
     try:

@@ -12,6 +12,7 @@ from typing import Final
 import duckdb
 
 from setanon_core.errors import MalformedInputError, SetanonError
+from setanon_core.reporting import report
 from setanon_dagster.sources.blocks import Chunk
 from setanon_dagster.sources.source import Source
 from setanon_dagster.sources.times import NOTATIONS, POSSIBLE, TYPED, commonest, reading
@@ -120,6 +121,7 @@ class Intake:
                 notation = commonest(self.connection, CHUNK)
             self._insert(notation or NOTATIONS["iso"])
             self.connection.unregister(CHUNK)
+            report("lines read", self.lines)
         return lines
 
     def _insert(self, notation: str) -> None:

@@ -14,6 +14,26 @@ def _no_secret(monkeypatch):
     monkeypatch.delenv("SETANON_SECRET", raising=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_are_valid():
+    """Whatever certificate is made in a test is what the published schema says."""
+    pytest.importorskip("duckdb")
+    from certificates import faults_of
+
+    from setanon_dagster import publish
+
+    real = publish.certificate_of
+
+    def held(*args, **kwargs):
+        certificate = real(*args, **kwargs)
+        assert faults_of(certificate) == []
+        return certificate
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "certificate_of", held)
+        yield
+
+
 @pytest.fixture(scope="session")
 def good(tmp_path_factory):
     """A whole run of the small log, with all checks: how it was asked for, and what came of it."""

@@ -40,7 +40,7 @@ COLUMNS = {
         "thread": WHOLE, "user": TEXT, "time": "TIMESTAMP", "position": WHOLE, "query": TEXT,
     },
     "clusters": {
-        "thread": WHOLE, "user": TEXT, "name": TEXT, "words": "VARCHAR[]", "lengths": "INTEGER[]",
+        "thread": WHOLE, "user": TEXT, "words": "VARCHAR[]", "lengths": "INTEGER[]",
         "items": "VARCHAR[]", "keys": "UBIGINT[]",
     },
     "anonymized_threads": {"thread_id": TEXT, "group": WHOLE, "position": WHOLE, "query": TEXT},

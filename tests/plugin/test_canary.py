@@ -10,7 +10,8 @@ pytest.importorskip("great_expectations")
 from trial import asked, latest, make, public_files, published, run
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster import assets, stages
+from setanon_dagster import assets
+from setanon_dagster.stages import anonymized, clusters, threads
 
 WORD = "canary"
 """In every word and user of these logs, and nowhere else."""
@@ -65,7 +66,8 @@ def test_a_failed_check_tells_nothing(tmp_path, monkeypatch):
 
     def careless(clusters, params):
         found = real(clusters, params)
-        named = found.threads.append_column("user", [["canaryann"] * len(found.threads)])
+        threads = found.threads.read_all()
+        named = threads.append_column("user", [["canaryann"] * len(threads)])
         object.__setattr__(found, "threads", named)
         return found
 
@@ -87,13 +89,15 @@ def fail(*_args, **_kwargs):
 
 CALLS = {
     "reading": (assets, "read_source"),
-    "threads": (stages, "separate"),
-    "keywords": (stages, "threads_of_rows"),
-    "clusters": (stages, "cluster_keys"),
-    "a count for the metadata": (assets, "cluster_sizes"),
-    "groups": (stages, "group_threads"),
-    "edits": (stages, "edited_threads"),
-    "another count": (assets, "smallest_group"),
+    "threads": (threads, "separate"),
+    "keywords": (clusters, "tokenized"),
+    "clusters": (clusters, "cluster_keys"),
+    "a count for the metadata": (clusters, "cluster_sizes"),
+    "reading back": (anonymized, "threads_of"),
+    "groups": (anonymized, "group_threads"),
+    "edits": (anonymized, "edited_threads"),
+    "another count": (anonymized, "smallest_group"),
+    "writing": (anonymized, "hexadecimal"),
     "publishing": (assets, "publish"),
 }
 

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ pytest.importorskip("great_expectations")
 from setanon_dagster import audit, validation  # noqa: E402 - after the skip
 from setanon_dagster.audit import PROMISES  # noqa: E402
 from setanon_dagster.checks import OF_CLUSTERS, OF_LINES, OF_THREADS, build_checks  # noqa: E402
+from setanon_dagster.gathering import opened  # noqa: E402
 
 K = 3
 CANARIES = ("canaryuser", "canaryword", "canarycolumn")
@@ -311,10 +313,10 @@ def test_a_check_that_raises_fails_without_its_text(tmp_path, monkeypatch):
 def test_stale_data_docs_do_not_outlive_a_check_that_could_not_run(tmp_path):
     files = written(tmp_path)
     asked = validation.Asked(k=K, min_owners=K, format="queries")
-    validation.examine(files, asked, tmp_path / "docs")
+    validation.examine(partial(opened, files), asked, tmp_path / "docs")
     assert (tmp_path / "docs" / "index.html").is_file()
     files["clusters"].unlink()
-    validation.examine(files, asked, tmp_path / "docs")
+    validation.examine(partial(opened, files), asked, tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
 
 
@@ -328,7 +330,8 @@ def test_respellings_widen_what_the_cost_report_may_say(tmp_path):
         ),
         cost_report=GOOD["cost_report"].replace("0 AS resp", "1 AS resp"),
     )
-    edits = audit.edits(files, "queries", K).set_index("figure")
+    with opened(files) as connection:
+        edits = audit.edits(connection, "queries", K).set_index("figure")
     assert edits.loc["additions", ["least", "most", "reported"]].tolist() == [0, 1, 0]
     assert edits.loc["deletions", ["least", "most", "reported"]].tolist() == [2, 3, 2]
     assert edits.loc["kept", ["least", "most", "reported"]].tolist() == [6, 6, 6]

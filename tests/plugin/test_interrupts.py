@@ -40,7 +40,9 @@ def test_nothing_is_published_after_an_interrupt_that_got_lost(tmp_path):
     log = tmp_path / "log.tsv"
     log.write_text("".join(f"u{n}\t2024-01-01\tpine straw\n" for n in range(4)))
     config = ReleaseConfig(name="log", source=Source(str(log)), k=3, out=str(tmp_path / "out"))
-    watcher = SimpleNamespace(started=lambda _: None, finished=lose, failed=lambda _: None)
+    watcher = SimpleNamespace(
+        started=lambda _: None, moved=lambda *_: None, finished=lose, failed=lambda _: None
+    )
 
     outcome = run_release(config, watcher)
 

@@ -1,6 +1,8 @@
 """What runs by itself is off until somebody switches it on; then it does no more than it says."""
 
+import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +15,7 @@ pytest.importorskip("great_expectations")
 
 from trial import (  # noqa: E402 - after the skip
     DAYS,
+    K,
     asked,
     latest,
     make,
@@ -183,6 +186,37 @@ def test_verifying_a_tampered_release_fails_at_once(stored, where, what, change)
     assert ran.retries == 0
     assert (public_files(stored), latest(stored)) == (before, link)
     assert "ann" not in ran.failures[0].replace("cannot", "")
+
+
+def test_a_release_is_verified_for_what_its_certificate_says_not_for_what_is_asked_today(stored):
+    ran = verified(replace(stored, k=K + 1, min_owners=K + 1))
+    assert ran.success, ran.failures
+    certificate = Path(stored.out) / "releases" / latest(stored) / "certificate.json"
+    told = json.loads(certificate.read_text())
+    certificate.write_text(json.dumps(told | {"k": K + 1}))
+    ran = verified(stored)
+    assert not ran.success
+    assert f"every set must be that of k = {K + 1} users; 3 are not" in ran.failures[0]
+
+
+def test_other_bytes_than_the_certified_ones_fail_though_they_are_k_anonymous(stored):
+    folder = Path(stored.out) / "releases" / latest(stored)
+    changed(folder / "threads.parquet", lambda table: table)
+    ran = verified(stored)
+    assert not ran.success
+    assert "must have the digest of its certificate" in ran.failures[0]
+
+
+@pytest.mark.parametrize("told", [None, "{", "[]", "{}", '{"k": "3", "min_owners": 3}'])
+def test_a_release_without_a_certificate_fails(stored, told):
+    certificate = Path(stored.out) / "releases" / latest(stored) / "certificate.json"
+    certificate.unlink()
+    if told is not None:
+        certificate.write_text(told)
+    ran = verified(stored)
+    assert not ran.success
+    assert ran.retries == 0
+    assert "must have a certificate" in ran.failures[0]
 
 
 def test_a_failed_verification_is_not_retried_even_where_the_job_retries(stored):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
+from setanon_dagster import released
 from setanon_dagster.released import verify_file
 
 K = 3
@@ -180,6 +181,49 @@ def test_columns_of_other_types_are_refused(tmp_path):
     assert verify_file(path, K).wrong_columns > 0
 
 
+@pytest.mark.parametrize("form", ["sets", "queries"])
+def test_the_order_of_the_ledger_does_not_matter(tmp_path, form):
+    made = good(form)
+    in_order = judged(tmp_path, form, made)
+    made.ledger.reverse()
+    assert judged(tmp_path, form, made) == in_order
+    assert in_order.ok
+
+
+def test_a_keyword_with_a_blank_is_one_keyword(tmp_path):
+    made = good("sets")
+    made.rows = [[name, ["pine straw"] if n % 2 else ["pine", "straw"]] for n, (name, _) in
+                 enumerate(made.rows)]  # fmt: skip
+    judged(tmp_path, "sets", made)
+    verdict = verify_file(tmp_path / "threads.parquet", K)
+    assert (verdict.groups, verdict.smallest_group) == (2, 4)
+
+
+def test_sets_in_any_order_are_the_same_sets(tmp_path):
+    made = good("sets")
+    made.rows = [[name, words[:: -1 if n % 2 else 1]] for n, (name, words) in enumerate(made.rows)]
+    verdict = judged(tmp_path, "sets", made)
+    assert verdict.unsorted_sets > 0
+    assert (verdict.groups, verdict.smallest_group, verdict.violations) == (3, 3, 0)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4, 100])
+def test_rare_keywords_are_found_wherever_the_common_ones_were(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(released, "PROBE", rows)
+    made = good("sets")
+    assert judged(tmp_path, "sets", made).rare_keywords == 0
+    made.typed = [[user, words] for user, words in made.typed if (user, words) != ("u1", ["mulch"])]
+    assert judged(tmp_path, "sets", made).rare_keywords == 1
+
+
+def test_too_little_memory_is_no_verdict_and_says_so(tmp_path):
+    judged(tmp_path, "queries", good("queries"))
+    for memory in ("1KB", "64KB"):
+        with pytest.raises(InvalidParameterError, match="memory must hold") as caught:
+            verify_file(tmp_path / "threads.parquet", K, memory=memory, threads=1)
+        assert caught.value.__context__ is None
+
+
 def test_users_are_counted_not_threads(tmp_path):
     made = good("sets")
     made.ledger = [[name, "u0"] for name, _ in made.ledger]
@@ -306,11 +350,16 @@ ROWS = {
 
 @pytest.mark.parametrize("form", ["sets", "queries"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data(), ordered=st.booleans())
-def test_counts_are_those_of_the_obvious_loops(tmp_path, form, data, ordered):
+@given(data=st.data(), ordered=st.booleans(), fitting=st.booleans())
+def test_counts_are_those_of_the_obvious_loops(tmp_path, form, data, ordered, fitting):
     rows = data.draw(ROWS[form])
     rows = sorted(rows) if ordered else rows
     ledger, typed = data.draw(LEDGERS), data.draw(TYPED)
+    if fitting:
+        # Positions as they must be, and the ledger that goes with them.
+        rows = list({row[0]: row for row in rows}.values())
+        rows = [(row[0], 0, row[2]) if form == "queries" else row for row in rows]
+        ledger = [(name, user) for (name, *_), user in zip(rows, "uvwxuvwxuvwx", strict=False)]
     verdict = judged(tmp_path, form, Made(rows, ledger, typed))
     due = oracle(form, rows, ledger, typed)
     seen = {name: getattr(verdict, name) for name in due}

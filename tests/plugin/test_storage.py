@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
 from setanon_dagster.parquet import connect, read_parquet, write_parquet
-from setanon_dagster.storage import DuckDBParquetStorage, _file_name, _partition_name
+from setanon_dagster.storage import DuckDBParquetStorage, Made, _file_name, _partition_name
 
 CANARY = "zyzzogeton"
 
@@ -303,6 +303,30 @@ def test_frames_with_sets_or_a_named_index_are_refused(tmp_path):
 def test_names_that_differ_only_in_case_are_refused(tmp_path):
     with pytest.raises(MalformedInputError, match="upper and lower case"):
         write_parquet(pa.table({"a": [1], "A": [2]}), tmp_path / "t")
+
+
+def test_a_file_that_was_made_is_taken_away_whole(tmp_path):
+    made = tmp_path / "made.parquet"
+    rows = write_parquet(pa.table({"line": [1, 2]}), made)
+    result = run(tmp_path / "stages", asset_of(Made(made, rows)))
+    assert metadata(result)["dagster/row_count"].value == 2
+    assert parquet.read_table(stored(tmp_path / "stages"))["line"].to_pylist() == [1, 2]
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("sizes", [[10], [1, 9], [3, 3, 4], [1] * 10])
+def test_the_sizes_of_batches_do_not_change_a_byte(tmp_path, monkeypatch, sizes):
+    monkeypatch.setattr("setanon_dagster.parquet.ROW_GROUP_SIZE", 4096)
+    table = pa.table({"line": range(10_000), "query": [f"query {n % 7}" for n in range(10_000)]})
+    write_parquet(table, tmp_path / "table.parquet")
+    ends = [1000 * sum(sizes[: n + 1]) for n in range(len(sizes))]
+    pieces = [table.slice(end - 1000 * n, 1000 * n) for end, n in zip(ends, sizes, strict=True)]
+    batches = [batch for piece in pieces for batch in piece.to_batches()]
+    reader = pa.RecordBatchReader.from_batches(table.schema, batches)
+    write_parquet(reader, tmp_path / "reader.parquet")
+    groups = parquet.ParquetFile(tmp_path / "reader.parquet").num_row_groups
+    assert groups == 3
+    assert digest(tmp_path / "reader.parquet") == digest(tmp_path / "table.parquet")
 
 
 def test_none_and_a_materialize_result_store_nothing(tmp_path):

@@ -1,0 +1,115 @@
+"""Assets as tables of one connection, and what several checks need of them, gathered once."""
+
+# ruff: noqa: S608 - what is put into a query is a constant of this module
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import duckdb
+
+from setanon_core.params import check_choice
+from setanon_core.release import FORMATS, Format
+from setanon_dagster.parquet import connect, private_folder, read_parquet
+
+Connection = duckdb.DuckDBPyConnection
+
+Files = Mapping[str, Path]
+"""The Parquet file of each stage that is looked at."""
+
+SETS: Final[Mapping[str, str]] = {
+    # A query is split at every blank: one too many is a keyword that nobody typed. As text, which
+    # is quicker to compare: no keyword of a query has a blank, so no two sets are spelled alike.
+    "queries": """
+        SELECT thread_id, array_to_string(list_sort(list_distinct(string_split(
+            string_agg(coalesce(query, ''), ' '), ' '))), ' ') AS keywords,
+            min("group") IS NULL OR min("group") <> max("group") AS mixed
+        FROM anonymized_threads GROUP BY thread_id""",
+    "sets": """
+        SELECT thread_id, list_sort(list_distinct(keywords)) AS keywords, "group" IS NULL AS mixed
+        FROM anonymized_threads""",
+}
+"""The keyword set of every published thread."""
+
+WORDS: Final = {"queries": "string_split(keywords, ' ')", "sets": "keywords"}
+"""Those keywords as a list."""
+
+ENTRY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
+"""What tells one row of a release from all others."""
+
+
+def known(connection: Connection, stage: str) -> bool:
+    """Whether there is a file of this stage."""
+    named = "SELECT 1 FROM duckdb_views() WHERE view_name = ?"
+    return bool(connection.execute(named, [stage]).fetchall())
+
+
+def number(connection: Connection, kind: Format) -> None:
+    """Count rows, and threads: as they come if they come in order, and else as distinct ones."""
+    check_choice("format", kind, FORMATS)
+    place = "position" if kind == "queries" else "0"
+    ordered = f"""
+        SELECT count(*) AS rows, count(*) AS distinct_rows,
+            count(*) FILTER (thread_id IS DISTINCT FROM above) AS threads,
+            count(*) FILTER ((thread_id IS NOT NULL AND place IS NOT NULL
+                AND CASE WHEN thread_id = above THEN place > place_above
+                ELSE above IS NULL OR thread_id > above END) IS NOT TRUE) AS disorder
+        FROM (SELECT *, lag(thread_id) OVER () AS above, lag(place) OVER () AS place_above
+            FROM (SELECT thread_id, {place} AS place FROM anonymized_threads))"""
+    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS numbers AS {ordered}")
+    [(disorder,)] = connection.execute("SELECT disorder FROM numbers").fetchall()
+    if disorder:
+        connection.execute(
+            f"""CREATE OR REPLACE TEMP TABLE numbers AS SELECT count(*) AS rows,
+            count(DISTINCT {ENTRY[kind]}) AS distinct_rows,
+            count(DISTINCT thread_id) AS threads, 0 AS disorder FROM anonymized_threads"""
+        )
+
+
+def gather(connection: Connection, kind: Format) -> None:
+    """Gather the published threads, and then their sets, unless that has been done."""
+    number(connection, kind)
+    connection.execute(
+        f"""CREATE TEMP TABLE IF NOT EXISTS found AS SELECT thread, "user", keywords, mixed
+            OR NOT coalesce(regexp_full_match(thread_id, '[0-9a-f]{{32}}'), false) AS malformed
+        FROM ({SETS[kind]}) LEFT JOIN ledger USING (thread_id)"""
+    )
+    # By set and user, then by set: that spills, and counting distinct users would not.
+    connection.execute(
+        f"""CREATE TEMP TABLE IF NOT EXISTS gathered AS
+        SELECT keywords, count("user") AS users, sum(threads)::BIGINT AS threads,
+            sum(typed)::BIGINT AS typed, sum(held)::BIGINT AS held
+        FROM (
+            SELECT keywords, found."user", count(*) AS threads, count(words) AS typed,
+                sum(len(list_filter({WORDS[kind]}, lambda word: list_contains(words, word))))
+                AS held
+            FROM found LEFT JOIN clusters USING (thread) GROUP BY keywords, found."user")
+        GROUP BY keywords"""
+    )
+
+
+def counted(connection: Connection, query: str) -> dict[str, int]:
+    """The one row of a query as counts by name."""
+    found = connection.execute(query)
+    names = [column[0] for column in found.description or ()]
+    return dict(zip(names, found.fetchone() or (), strict=True))
+
+
+@contextmanager
+def opened(
+    files: Files, memory: str | None = None, spill: Path | None = None
+) -> Iterator[Connection]:
+    """A database in memory with a view of each file; it spills into a folder made in `spill`."""
+    # What does not fit into memory is private data: it must not spill into the working directory.
+    if spill is not None:
+        private_folder(spill)
+    with (
+        TemporaryDirectory(prefix="setanon-", dir=spill) as own,
+        connect(memory, temp_folder=own) as connection,
+    ):
+        connection.execute("SET enable_progress_bar = false")
+        for stage, path in files.items():
+            read_parquet(path, connection, stage).create_view(stage)
+        yield connection

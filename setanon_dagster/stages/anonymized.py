@@ -1,0 +1,154 @@
+"""Sections 4 and 5.4: groups of threads, and what is published of them, batch by batch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from setanon_core.edits import Queries
+from setanon_core.pipeline import Threads, edited_threads, group_threads, published_ids
+from setanon_core.release import Digests, ReleaseParams
+from setanon_core.reporting import report
+from setanon_core.sets import Ints, bounds_of, distinct_numbers
+from setanon_core.users import nth_users, repeats
+from setanon_dagster.batches import stream
+from setanon_dagster.stages.costs import cost_table
+from setanon_dagster.stages.numbers import lists
+from setanon_dagster.stages.stored import Stored, threads_of
+
+AT_ONCE: Final = 50_000
+"""Threads that are written at once."""
+
+HEX: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
+"""The two hexadecimal digits of each byte, side by side."""
+
+_OWN: Final = {
+    "queries": {"position": pa.int64(), "query": pa.string()},
+    "sets": {"keywords": pa.list_(pa.string())},
+}
+LEDGER: Final = pa.schema({"thread_id": pa.string(), "thread": pa.int64(), "user": pa.string()})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Anonymization:
+    """What one step makes: threads to publish, the private ledger, what it cost, and remarks."""
+
+    threads: pa.RecordBatchReader
+    """Rows in the order of the ids, which tells nothing of users or times."""
+
+    ledger: pa.RecordBatchReader
+    cost: pa.Table
+    remarks: tuple[str, ...]
+
+    published: int
+    """Threads."""
+
+    groups: int
+    smallest: int
+    """Users of the group that has fewest."""
+
+
+def anonymize_clusters(clusters: Stored, params: ReleaseParams) -> Anonymization:
+    """Group the threads and write the centers back.
+
+    The same rows as the core's `release_of`, without an object for each; they are made as they are
+    read, and once.
+    """
+    threads = threads_of(clusters, params)
+    result = group_threads(threads, params)
+    edited, cost = edited_threads(threads, result, params)
+    line, digests = published_ids(threads, result, params)
+    owner = threads.records.users[line]
+    group = result.labels[line]
+    return Anonymization(
+        threads=stream(
+            pa.schema({"thread_id": pa.string(), "group": pa.int64(), **_OWN[params.format]}),
+            _published(_Lined(edited, line, len(threads.records)), digests, group, threads, params),
+        ),
+        ledger=stream(LEDGER, _ledger(line, digests, owner, threads)),
+        cost=cost_table([cost], params),
+        remarks=(*result.warnings, *result.notes),
+        published=len(line),
+        groups=len(distinct_numbers(group)),
+        smallest=smallest_group(group, owner),
+    )
+
+
+def smallest_group(groups: Ints, users: Ints) -> int:
+    """Users of the group that has fewest; 0 if there is none."""
+    return int(nth_users(groups, users)[1].min(initial=np.iinfo(np.int64).max)) if len(users) else 0
+
+
+class _Lined:
+    """Queries of the published threads, found by the place of their thread among the ids."""
+
+    def __init__(self, edited: Queries, line: Ints, n: int) -> None:
+        place = np.full(n, len(line))
+        place[line] = np.arange(len(line))
+        of = place[edited.threads]
+        self.edited = edited
+        self.order = np.argsort(of, kind="stable")
+        self.bounds = bounds_of(np.bincount(of, minlength=len(line)))
+
+    def of(self, start: int, stop: int) -> tuple[Queries, Ints]:
+        """Those of some threads in line, and which of these threads each belongs to."""
+        some = self.order[self.bounds[start] : self.bounds[stop]]
+        sizes = np.diff(self.bounds[start : stop + 1])
+        return self.edited.take(some), np.repeat(np.arange(stop - start), sizes)
+
+
+def _published(
+    lined: _Lined, digests: Digests, group: Ints, threads: Threads, params: ReleaseParams
+) -> Iterator[pa.Table]:
+    """A row for each query, or for the keywords of a thread."""
+    spelled = pa.array(threads.keywords.vocabulary, pa.string())
+    for start, stop in _pieces(len(digests)):
+        ids = hexadecimal(digests[start:stop])
+        queries, of = lined.of(start, stop)
+        if params.format == "sets":
+            holder, own = _sets(queries, of, spelled, stop - start)
+        else:
+            holder, own = of, _texts(queries, of, spelled)
+        columns = {"thread_id": ids.take(pa.array(holder)), "group": group[start:stop][holder]}
+        report("threads written", stop, len(digests))
+        yield pa.table({**columns, **own})
+
+
+def _texts(queries: Queries, of: Ints, spelled: pa.Array) -> dict[str, object]:
+    words = lists(queries.rows, len(of), spelled.take(pa.array(queries.words)))
+    return {"position": repeats(of), "query": pc.binary_join(words, " ")}
+
+
+def _sets(queries: Queries, of: Ints, spelled: pa.Array, n: int) -> tuple[Ints, dict[str, object]]:
+    width = max(len(spelled), 1)
+    # Numbers of keywords are in the order of the keywords: sorted cells are sorted sets.
+    cells = distinct_numbers(of[queries.rows] * width + queries.words)
+    of, words = np.divmod(cells, width)
+    return np.arange(n), {"keywords": lists(of, n, spelled.take(pa.array(words)))}
+
+
+def _ledger(line: Ints, digests: Digests, owner: Ints, threads: Threads) -> Iterator[pa.Table]:
+    users = pa.array(threads.users, pa.string())
+    for start, stop in _pieces(len(line)):
+        names = users.take(pa.array(owner[start:stop]))
+        yield pa.table([hexadecimal(digests[start:stop]), line[start:stop], names], schema=LEDGER)
+
+
+def hexadecimal(digests: Digests) -> pa.Array:
+    """Bytes as text, without an object for each.
+
+    >>> hexadecimal(np.array([[0, 171], [16, 255]], np.uint8)).to_pylist()
+    ['00ab', '10ff']
+    """
+    n, width = digests.shape
+    offsets = np.arange(n + 1, dtype=np.int32) * (2 * width)
+    letters = np.ascontiguousarray(HEX[digests])
+    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(letters))
+
+
+def _pieces(n: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n, AT_ONCE):
+        yield start, min(start + AT_ONCE, n)

@@ -1,0 +1,128 @@
+"""The clusters as they are stored, back into the core's threads: numbers, and each word once."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb import DuckDBPyRelation
+
+from setanon_core.edits import Queries
+from setanon_core.pipeline import Threads, threads_from
+from setanon_core.release import ReleaseParams
+from setanon_core.reporting import report
+from setanon_core.sets import Ints, bounds_of
+from setanon_dagster.stages.numbers import ranks
+
+Stored: TypeAlias = pa.Table | DuckDBPyRelation
+"""A table of clusters in memory, or one that is read as it is needed."""
+
+BATCH: Final = 122_880
+"""Threads that are read at once."""
+
+COLUMNS: Final = ("user", "words", "lengths", "name")
+"""What the core needs; items and keys it makes anew. Only baskets have names."""
+
+
+def threads_of(clusters: Stored, params: ReleaseParams) -> Threads:
+    """The core's threads, from the table that keeps them.
+
+    It is read batch by batch: a word is held once, and 32 bits for each time it was typed.
+    """
+    words, users = _Numbers(), _Numbers()
+    typed, lengths, queries, owner = (_Column() for _ in range(4))
+    names: list[str] = []
+    total = _rows(clusters)
+    for batch in _batches(clusters):
+        typed.add(words.of(pc.list_flatten(batch.column("words"))))
+        lengths.add(pc.list_flatten(batch.column("lengths")).to_numpy())
+        queries.add(pc.list_value_length(batch.column("lengths")).to_numpy())
+        owner.add(users.of(batch.column("user")))
+        if "name" in batch.schema.names:
+            names += batch.column("name").to_pylist()
+        report("threads read back", len(owner.values), total)
+    vocabulary, of_word = words.in_order()
+    holders, of_user = users.in_order()
+    np.take(of_word, typed.values, out=typed.values)
+    return threads_from(
+        Queries(
+            # The core computes with 64 bits; of words there are many, and it does not mind.
+            cast("Ints", typed.values),
+            bounds_of(cast("Ints", lengths.values)),
+            np.repeat(np.arange(len(owner.values)), queries.values),
+        ),
+        vocabulary,
+        of_user[owner.values].astype(np.int64),
+        holders,
+        names=names if "name" in _columns(clusters) else None,
+        identity=params.identity,
+    )
+
+
+def _columns(clusters: Stored) -> list[str]:
+    seen: list[str] = clusters.column_names if isinstance(clusters, pa.Table) else clusters.columns
+    return [name for name in COLUMNS if name in seen]
+
+
+def _rows(clusters: Stored) -> int:
+    if isinstance(clusters, pa.Table):
+        return len(clusters)
+    return int(clusters.aggregate("count(*)").fetchall()[0][0])
+
+
+def _batches(clusters: Stored) -> Iterator[pa.RecordBatch]:
+    """Batches of the columns that are needed, in the order of the threads."""
+    columns = _columns(clusters)
+    if isinstance(clusters, pa.Table):
+        yield from clusters.select(columns).to_batches(BATCH)
+    else:
+        chosen = ", ".join(f'"{name}"' for name in columns)
+        yield from clusters.select(chosen).to_arrow_reader(BATCH)
+
+
+class _Numbers:
+    """Numbers of texts, by first appearance in any batch."""
+
+    def __init__(self) -> None:
+        self.codes: defaultdict[str, int] = defaultdict()
+        self.codes.default_factory = self.codes.__len__
+
+    def of(self, column: pa.Array) -> npt.NDArray[np.int32]:
+        """The number of each text; Python sees each text of a batch once."""
+        encoded = column.dictionary_encode()
+        texts = encoded.dictionary.to_pylist()
+        known = np.fromiter(map(self.codes.__getitem__, texts), np.int32, len(texts))
+        numbers: npt.NDArray[np.int32] = known[encoded.indices.to_numpy()]
+        return numbers
+
+    def in_order(self) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """The texts in order, and the place of each number in it."""
+        texts = list(self.codes)
+        self.codes.clear()
+        order: Ints = pc.sort_indices(pa.array(texts, pa.string())).to_numpy()
+        return [texts[place] for place in order.tolist()], ranks(order).astype(np.int32)
+
+
+class _Column:
+    """Numbers of 32 bits, of which more come; they grow in place."""
+
+    def __init__(self) -> None:
+        self.room: npt.NDArray[np.int32] = np.empty(1024, np.int32)
+        self.size = 0
+
+    def add(self, numbers: npt.NDArray[Any]) -> None:
+        """Put these behind the others."""
+        size = self.size + len(numbers)
+        if size > len(self.room):
+            # Not a copy where the system can move pages; nobody else holds the array.
+            self.room.resize(size + size // 4, refcheck=False)
+        self.room[self.size : size] = numbers
+        self.size = size
+
+    @property
+    def values(self) -> npt.NDArray[np.int32]:
+        """What is there."""
+        return self.room[: self.size]

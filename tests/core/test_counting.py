@@ -1,0 +1,44 @@
+"""What is counted block by block is what is counted at once."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setanon_core import counting as module
+from setanon_core.counting import counted
+from setanon_core.edits import Queries
+from setanon_core.records import Records
+from setanon_core.sets import bounds_of
+from setanon_core.spelling import keywords_of
+
+THREADS = st.lists(st.lists(st.lists(st.integers(0, 4), max_size=3), max_size=3), max_size=6)
+
+
+@given(THREADS, st.integers(1, 5), st.data())
+def test_blocks_of_any_size_give_the_same_records_and_owners(threads, at_once, data):
+    owner = np.array([data.draw(st.integers(0, 2)) for _ in threads], np.int64)
+    queries = [(thread, words) for thread, own in enumerate(threads) for words in own]
+    numbers, words = np.unique([w for _, q in queries for w in q] or [0], return_inverse=True)
+    words = words[: sum(len(query) for _, query in queries)]
+    typed = Queries(
+        words.astype(np.int32),
+        bounds_of(np.array([len(query) for _, query in queries], np.int64)),
+        np.array([thread for thread, _ in queries], np.int64),
+    )
+    vocabulary = [f"w{number}" for number in numbers[: len(set(words.tolist()))]]
+    item = np.arange(len(vocabulary)) // 2
+    holder = typed.threads[typed.rows]
+    sizes = np.bincount(holder, minlength=len(threads))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WORDS_AT_ONCE", at_once)
+        keywords, records = counted(typed, vocabulary, item, owner)
+
+    expected = Records.from_columns(item[typed.words], bounds_of(sizes), owner)
+    assert records.items.tolist() == expected.items.tolist()
+    assert records.offsets.tolist() == expected.offsets.tolist()
+    assert records.users.tolist() == expected.users.tolist()
+    assert records.vocabulary == expected.vocabulary
+    once = keywords_of(vocabulary, item, typed.words, owner[holder])
+    assert keywords.held.tolist() == once.held.tolist()
