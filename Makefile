@@ -6,7 +6,7 @@ READY := .venv/ready
 # To release something, less is needed than to develop; what is there already will do.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test check bench release ui clean
+.PHONY: test check docs bench release screenshots ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -16,6 +16,10 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The site, in build/site; its search needs a server: .venv/bin/mkdocs serve.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # SIZES: queries of the logs to release, such as "40000 400000 4000000 20000000"; DATA: files of
 # baskets, one a line, or logs, to be measured besides; PARTS: what to measure, or else everything;
@@ -31,9 +35,13 @@ release: $(USABLE)
 ui: $(READY)
 	$(BIN)/setanon ui
 
+# The pictures of the README and the docs, taken of the demo; needs Chromium.
+screenshots: $(READY)
+	$(BIN)/python docs/screenshots.py
+
 # The build backend comes first, so that it is pinned too and nothing is built in isolation.
 $(READY): EXTRA := dev
-.venv/usable: EXTRA := dagster
+.venv/usable: EXTRA := dagster,plot
 $(READY) .venv/usable: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
@@ -43,5 +51,5 @@ $(READY) .venv/usable: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	rm -rf .venv build .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,7 @@
 """Sets in, certified k-anonymous groups out: the whole of section 4 behind one call."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def anonymize_records(
     # By what they held before: records that only stripping made alike are not alike.
     order = canonical_order(data.subset(stripped.positions))
     ordered = _ordered(stripped.records, order)
+    stripped = replace(stripped, records=ordered)  # one of them is enough to keep
     bound_of_rest = beside(lower_bound, ordered.unnamed(), params)
     if clusters is None:
         grouping = group(ordered, params)

@@ -46,9 +46,9 @@ class Sets:
         """|S_i| for every set."""
         return np.diff(self.offsets)
 
-    @cached_property
+    @property
     def rows(self) -> Ints:
-        """The set that each item occurrence belongs to."""
+        """The set that each item occurrence belongs to; quickly made, and too large to be kept."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
     @cached_property

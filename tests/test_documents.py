@@ -1,6 +1,9 @@
 import contextlib
 import io
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,20 @@ from test_case_study import SESSION, case_study
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAPER = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+FOREIGN = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"']?(?:https?:)?//[^>]*>")
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors_of(page):
+    """The anchors that a page's headings have, on the site and where repositories are shown."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_readme_prints_what_it_says():
@@ -55,3 +72,84 @@ def test_every_deviation_of_a_module_has_its_file_in_the_guide_to_the_paper():
     ]
 
     assert silent == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page):
+    lost = []
+    for _, _, target in LINK.findall(without_code(page.read_text(encoding="utf-8"))):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        place = (page.parent / path) if path else page
+        if not place.exists() or (anchor and anchor not in anchors_of(place)):
+            lost.append(target)
+
+    assert lost == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_picture_is_described_in_words(page):
+    found = LINK.findall(without_code(page.read_text(encoding="utf-8")))
+
+    assert [target for picture, said, target in found if picture and len(said) < 15] == []
+
+
+def test_the_readme_says_on_its_first_screen_what_is_not_promised():
+    first = README.split("\n## ")[0]
+
+    assert len(first.splitlines()) <= 50
+    for said in ("not differential privacy", "number, order and repetition", "stitched together"):
+        assert said in " ".join(first.split())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site as `make docs` builds it."""
+    for module in ("mkdocs", "material", "mkdocstrings_handlers.python", "duckdb"):
+        pytest.importorskip(module, reason=f"the site needs setanon[docs]; {module} is missing")
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(  # noqa: S603 - our own interpreter, and arguments of our own
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_the_site_builds_strictly_with_every_page(site):
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix(".html")) for page in PAGES[1:]}
+
+    assert pages <= {str(page.relative_to(site)) for page in site.rglob("*.html")}
+
+
+def test_the_site_loads_nothing_from_elsewhere(site):
+    loaded = {
+        found for page in site.rglob("*.html") for found in FOREIGN.findall(page.read_text("utf-8"))
+    }
+
+    assert loaded == set()
+
+
+def test_the_site_can_be_searched(site):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    places = {entry["location"] for entry in index["docs"] if "min_owners" in entry["text"]}
+
+    assert {"reference/knobs.html#of-a-release", "privacy.html#promised"} <= places
+
+
+def test_the_site_is_filled_in_from_the_code(site):
+    core, commands, knobs = (
+        (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
+        for name in ("core", "command-line", "knobs")
+    )
+
+    assert "Make every record's set the set of at least k users" in core
+    assert "&gt;&gt;&gt;" in core
+    assert "setanon release [OPTIONS] SOURCE..." in commands
+    assert "longest_line" in knobs
+    assert "<!-- knobs" not in knobs

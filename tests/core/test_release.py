@@ -16,8 +16,8 @@ from setanon_core.release import (
     ReleaseParams,
     SetRelease,
     judge,
-    refuse_exposure,
     order_of,
+    refuse_exposure,
     thread_ids,
 )
 

@@ -138,7 +138,7 @@ def test_a_broken_check_exits_1_by_its_name(out, monkeypatch):
 
     def exposing(clusters, params):
         found = made(clusters, params)
-        kept = found.threads.slice(4)
+        kept = found.threads.read_all().slice(4)
         words = pa.compute.if_else(pa.array([True] + [False] * (len(kept) - 1)), "quxxolot",
                                    kept["query"])  # fmt: skip
         place = kept.column_names.index("query")

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from setanon_dagster.cli import main
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.demo import write_demo_log
-from setanon_dagster.knobs import check_knobs, make
+from setanon_dagster.knobs import check_knobs, defaults_of, hints_of, make
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -61,5 +61,29 @@ def test_its_targets_are_in_the_makefile():
     makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
     named = set(re.findall(r"(?:^|`)make (\w+)", README, re.MULTILINE))
 
-    assert {"release", "test", "ui", "check", "bench"} <= named
+    assert {"release", "test", "ui", "check", "docs", "bench"} <= named
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
+
+
+def test_its_first_result_is_what_the_demo_prints(tmp_path):
+    (shown,) = [block for block in blocks("text") if block.startswith("demo-…")]
+    printed = CliRunner().invoke(main, ["demo", "--out", str(tmp_path)]).output
+
+    for line in shown.splitlines():
+        assert line.removeprefix("demo-…") in printed, line
+
+
+def test_every_knob_is_in_its_table_with_its_default():
+    table = README.split("<!-- knobs -->")[1].split("<!-- /knobs -->")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", table, re.MULTILINE))
+    defaults = defaults_of(ReleaseConfig)
+
+    assert list(rows) == list(hints_of(ReleaseConfig)), "python docs/made.py renews the table"
+    for name, said in rows.items():
+        if name not in defaults:
+            assert said == "required"
+        elif defaults[name] in {None, ()}:
+            assert "`" not in said
+        else:
+            shown = str(defaults[name])
+            assert said == f"`{shown.lower() if shown in {'True', 'False'} else shown}`"

@@ -49,7 +49,9 @@ def test_threads_are_shown_only_where_that_is_asked_for(tmp_path):
 
     assert "pine" in page_of(config)
     assert not [word for word in WORDS if word in ran.told]
-    public = "".join(path.read_text("utf-8") for path in (releases(config) / latest(config)).glob("*.md"))
+    public = "".join(
+        path.read_text("utf-8") for path in (releases(config) / latest(config)).glob("*.md")
+    )
     assert not [word for word in WORDS if word in public]
 
 

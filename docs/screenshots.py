@@ -1,0 +1,169 @@
+"""The pictures of the README and the docs, taken of the demo: `make screenshots` renews them.
+
+They need Chromium. Whatever is seen on them is made up, as the demo's log is.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+
+from driving import CHECKED, GROUP, JOB, QUIET, Server, browsing, chromium, serving, spoiled
+
+from setanon_dagster.demo_release import demo_config
+from setanon_dagster.report import report_of, sweep_points, write_report
+from setanon_dagster.report.writing import STAGES
+from setanon_dagster.sweeping import sweep_rows
+
+IMAGES: Final = Path(__file__).parent / "images"
+
+LARGEST: Final = 300_000
+"""Bytes of a picture, at most: a README is read on slow lines too."""
+
+COLORS: Final = 255
+"""Pages have few colors; a palette makes a picture a third as large."""
+
+MARGIN: Final = 16
+"""Pixels around what is shown."""
+
+SWEPT: Final = (2, 3, 4, 5, 6, 8, 10)
+"""The k of the report's figure."""
+
+GRAPH: Final = """
+    localStorage.setItem("asset-graph-direction", '"vertical"');
+    localStorage.setItem("asset-node-facets", '["description", "checks", "status"]');
+"""
+"""From top to bottom, a graph is as wide as a README; its boxes say what they are."""
+
+INK: Final = "* { --color-lineage-edge: #8b93a7 !important; }"
+"""The color of the arrows: Dagster's own is too faint for a small picture."""
+
+EXCERPT: Final = """
+    main > section:not(#verdict, #cost, #retained), nav, footer, #cost h3, #cost h3 ~ *,
+    #verdict > details, #retained > details { display: none; }
+    body { padding-bottom: 1rem; } section { margin-top: 1rem; } section .may { display: none; }
+"""
+"""What is left out of the picture of the report: the whole page is five times as long."""
+
+
+def main() -> None:
+    """Release the demo, spoil it, and take a picture of each."""
+    path = chromium()
+    if path is None:
+        raise SystemExit("There must be a browser to take pictures with. Install chromium.")
+    IMAGES.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder, browsing(path) as browser, serving(Path(folder)) as server:
+        with _page(browser, 1280, 900) as page:
+            page.goto(server.url + JOB)
+            _expect_end(server, server.started_by(page, "Materialize all"), "SUCCESS")
+        asset_graph(browser, server)
+        report(browser, server)
+        with spoiled(server.folder):
+            _expect_end(server, server.check_again(), "FAILURE")
+        failing_gate(browser, server)
+
+
+def asset_graph(browser: Browser, server: Server) -> None:
+    """All assets of a release, with their checks, after everything went well."""
+    # High enough for Dagster to write more than names into the boxes.
+    with _page(browser, 1150, 1400, QUIET, GRAPH) as page:
+        page.goto(server.url + GROUP)
+        expect(page.get_by_text("6 / 6 Passed")).to_be_visible()
+        expect(page.get_by_text("Materialized", exact=True)).to_have_count(8)
+        page.add_style_tag(content=INK)
+        boxes = [_box(each) for each in page.locator("svg foreignObject").all()]
+        _save(page, "asset-graph.png", _around(boxes))
+
+
+def failing_gate(browser: Browser, server: Server) -> None:
+    """The checks of a file that somebody has spoiled: one set has a user too few."""
+    width, height = 1120, 760
+    with _page(browser, width, height, QUIET) as page:
+        page.goto(server.url + CHECKED)
+        expect(page.get_by_text("This does not hold: Every published set")).to_be_visible()
+        expect(page.get_by_text("exposed_threads").first).to_be_visible()
+        # The bar of signs at the left, and the plots below, would only take room.
+        left = _box(page.get_by_role("link", name="Assets").first)["x"] - MARGIN
+        below = _box(page.get_by_text("Plots", exact=True))["y"] - MARGIN
+        clip = {"x": left, "y": 0, "width": width - left, "height": below}
+        _save(page, "failing-gate.png", clip)
+
+
+def report(browser: Browser, server: Server) -> None:
+    """Verdict, cost and one figure of the report, by day and by night."""
+    stages = server.folder / "private" / "stages" / "demo"
+    config = demo_config(server.folder)
+    rows = sweep_rows([config, replace(config, method="paper")], SWEPT)
+    made = report_of(
+        (server.folder / "releases" / "latest").readlink().name,
+        server.certificate,
+        {stage: stages / stage / "all.parquet" for stage in STAGES},
+        sweep=sweep_points(rows),
+    )
+    written = write_report(made, server.folder / "shown").as_uri()
+    for name, scheme in (("report.png", "light"), ("report-dark.png", "dark")):
+        with _page(browser, 880, 700, color_scheme=scheme) as page:
+            page.goto(written)
+            page.add_style_tag(content=EXCERPT)
+            _save(page, name)
+
+
+@contextmanager
+def _page(browser: Browser, width: int, height: int, *first: str, **knobs: Any) -> Iterator[Page]:  # noqa: ANN401 - Playwright's
+    # Twice as many pixels: letters stay sharp when a README makes the picture smaller.
+    size = {"width": width, "height": height}
+    with browser.new_context(viewport=size, device_scale_factor=2, **knobs) as context:  # type: ignore[arg-type]
+        for script in first:
+            context.add_init_script(script)
+        yield context.new_page()
+
+
+def _box(found: Locator) -> Mapping[str, float]:
+    box: Any = found.bounding_box()
+    if box is None:
+        raise SystemExit("What is to be in the picture must be seen on the page; it is not.")
+    return dict(box)
+
+
+def _around(boxes: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    left, top = min(box["x"] for box in boxes), min(box["y"] for box in boxes)
+    right = max(box["x"] + box["width"] for box in boxes)
+    bottom = max(box["y"] + box["height"] for box in boxes)
+    return {
+        "x": left - MARGIN,
+        "y": top - MARGIN,
+        "width": right - left + 2 * MARGIN,
+        "height": bottom - top + 2 * MARGIN,
+    }
+
+
+def _expect_end(server: Server, run: str, end: str) -> None:
+    found = server.ended(run)
+    if found != end:
+        raise SystemExit(f"The run must end with {end}; it ended with {found}.")
+
+
+def _save(page: Page, name: str, clip: dict[str, float] | None = None) -> None:
+    """Take a picture, of the whole page or of a part, and write it with few colors."""
+    taken = page.screenshot(clip=clip, full_page=clip is None, animations="disabled")  # type: ignore[arg-type]
+    image = Image.open(BytesIO(taken)).convert("RGB")
+    image = image.quantize(COLORS, dither=Image.Dither.NONE)
+    target = IMAGES / name
+    image.save(target, optimize=True)
+    size = target.stat().st_size
+    if size > LARGEST:
+        raise SystemExit(f"{name} must have at most {LARGEST:,} bytes; it has {size:,}.")
+    print(f"{name}: {image.width} x {image.height}, {size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
