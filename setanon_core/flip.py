@@ -9,8 +9,9 @@ Deviation:  a center may be empty, and its group is then withdrawn; groups that 
 """
 
 import numpy as np
+import numpy.typing as npt
 
-from setanon_core.model import WITHDRAWN
+from setanon_core.model import WITHDRAWN, Cost
 from setanon_core.params import Operations
 from setanon_core.sets import Ints, Sets, bounds_of
 
@@ -23,22 +24,47 @@ def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Int
     >>> labels.tolist(), centers.items.tolist()
     ([0, 0, 0], [0])
     """
-    published = labels != WITHDRAWN
-    members = np.flatnonzero(published)
+    rows, sizes = _numbered(labels)
+    cells, ones = _ones(sets, rows)
+    chosen = cells[_majority(ones, sizes[cells // max(sets.width, 1)], operations)]
+    centers = _sets(chosen, len(sizes), sets.width)
+    return _merge(rows, centers)
+
+
+def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost:
+    """What the groups cost with their centers, without making these.
+
+    >>> flip_cost(Sets(np.array([0, 1, 0]), np.array([0, 2, 3])), np.array([7, 7]))
+    Cost(additions=0, deletions=1, withdrawals=0)
+    """
+    rows, sizes = _numbered(labels)
+    cells, ones = _ones(sets, rows)
+    group = cells // max(sets.width, 1)
+    chosen = _majority(ones, sizes[group], operations)
+    filled = np.zeros(len(sizes), np.bool_)
+    filled[group[chosen]] = True
+    return Cost(
+        additions=int((sizes[group[chosen]] - ones[chosen]).sum()),
+        deletions=int(len(sets.items) - ones[chosen].sum()),
+        withdrawals=int(len(labels) - sizes[filled].sum()),
+    )
+
+
+def _numbered(labels: Ints) -> tuple[Ints, Ints]:
+    """Groups numbered from 0, for each record, and their sizes."""
+    members = np.flatnonzero(labels != WITHDRAWN)
     _, dense, sizes = np.unique(labels[members], return_inverse=True, return_counts=True)
     rows = np.full(len(labels), WITHDRAWN)
     rows[members] = dense
-    cells, ones = _ones(sets, rows)
-    size = sizes[cells // max(sets.width, 1)]
+    return rows, sizes
+
+
+def _majority(ones: Ints, size: Ints, operations: Operations) -> npt.NDArray[np.bool_]:
+    """Which items a center has, of those that its group holds."""
     if operations == "both":
         # Line 5 is strict: as many 1's as 0's flips the 1's.
-        chosen = cells[2 * ones > size]
-    elif operations == "additions":
-        chosen = cells
-    else:
-        chosen = cells[ones == size]
-    centers = _sets(chosen, len(sizes), sets.width)
-    return _merge(rows, centers)
+        return 2 * ones > size
+    return np.ones(len(ones), np.bool_) if operations == "additions" else ones == size
 
 
 def _ones(sets: Sets, rows: Ints) -> tuple[Ints, Ints]:

@@ -173,7 +173,7 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     ) -> Iterator[dg.Output[Made | pa.Table]]:
         with engine_of(config, context.log.info) as engine:
             with refusing(), workers(config.workers, len(clusters)):
-                found = anonymize_clusters(clusters, config.params())
+                found = anonymize_clusters(clusters, config.params(), engine.folder)
             with refusing():
                 threads, ledger = stored_by(engine, found.threads), stored_by(engine, found.ledger)
             for remark in found.remarks:
@@ -204,8 +204,7 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
 
 
 def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    made = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
-    used = (*made, first_stage(specs))
+    used = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
 
     @dg.multi_asset(
         name=f"{config.name}__release",

@@ -10,6 +10,7 @@ import pyarrow as pa
 from setanon_core.reporting import reported_to
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.engines.embedded import Embedded
+from setanon_dagster.memory import give_back
 from setanon_dagster.pace import Pace
 from setanon_dagster.sources.intake import Window
 from setanon_dagster.storage import Made
@@ -18,6 +19,7 @@ from setanon_dagster.storage import Made
 @contextmanager
 def engine_of(config: ReleaseConfig, say: Callable[[str], object]) -> Iterator[Embedded]:
     """What runs a stage; `say` is told now and then how far it is."""
+    give_back()
     with (
         reported_to(Pace(say)),
         Embedded(config.stages, workers=config.workers, memory_limit=config.memory_limit) as engine,

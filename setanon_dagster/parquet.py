@@ -46,6 +46,8 @@ def connect(
         "python_enable_replacements": False,
         # Ours tells of the stage, and goes where the rest goes.
         "enable_progress_bar": False,
+        # Files are read once; what is kept of them would only be in the way.
+        "enable_external_file_cache": False,
         "temp_directory": spill,
         "memory_limit": memory_limit,
         "threads": threads,

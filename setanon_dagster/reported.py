@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from setanon_core.pipeline import sweep
+from setanon_core.utility.measured import Measured
 from setanon_dagster.certificate import CERTIFICATE
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.measuring import measure_table
@@ -31,7 +32,7 @@ def write_release_report(
         certificate,
         files,
         sweep=sweep_points(_sweep(config, files["clusters"])) if full else (),
-        measures=measures_of(_measures(config, files)) if full else (),
+        measures=measures_of(_measures(config, files["clusters"])) if full else (),
         show_threads=config.show_threads,
         memory=config.memory_limit,
         spill=config.stages,
@@ -50,9 +51,10 @@ def _sweep(config: ReleaseConfig, clusters: Path) -> Iterator[Mapping[str, Any]]
             yield from (row for row in rows if row["round"] == TOTAL)
 
 
-def _measures(config: ReleaseConfig, files: Mapping[str, Path]) -> Any:  # noqa: ANN401 - a tuple
+def _measures(config: ReleaseConfig, clusters: Path) -> tuple[Measured, ...]:
+    """What the release is still good for; the log is found beside the clusters."""
+    # Not an input of the asset: the release is made from what was checked, and from nothing else.
+    raw = clusters.parent.parent / f"raw_{config.source.kind}" / clusters.name
     with connect(config.memory_limit, temp_folder=config.stages) as connection:
-        raw = next(files[stage] for stage in ("raw_log", "raw_baskets") if stage in files)
-        return measure_table(
-            read_parquet(raw, connection).to_arrow_table(), config.source.kind, config.params()
-        )
+        table = read_parquet(raw, connection).to_arrow_table()
+    return measure_table(table, config.source.kind, config.params())

@@ -29,7 +29,8 @@ def limited(threads: int | None, memory: str | None, spill: Path | None) -> Iter
     # What DuckDB spills may be private, and its own choice is a folder where the process runs.
     with TemporaryDirectory(prefix="setanon-", dir=spill) as own, duckdb.connect() as connection:
         limits = {"temp_directory": own, "threads": threads, "memory_limit": memory}
-        connection.execute("SET python_enable_replacements = false")
+        for off in ("python_enable_replacements", "enable_progress_bar"):
+            connection.execute(f"SET {off} = false")
         for name, value in limits.items():
             if value is not None:
                 connection.execute(f"SET {name} = ?", [value])

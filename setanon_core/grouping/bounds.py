@@ -57,8 +57,10 @@ def lower_bound(records: Records, params: Params) -> int:
         return len(records.items)
     doomed = hopeless(records, params)
     stripped = int(doomed[records.items].sum())
-    kept = records.keep_items(~doomed)
-    rest = Records(kept.items, kept.offsets, records.users)
+    rest = records
+    if stripped:
+        kept = records.keep_items(~doomed)
+        rest = Records(kept.items, kept.offsets, records.users)
     bound = nearest_bound(rest, params)
     if len(rest) <= PROGRAM_LIMIT:
         bound = max(bound, configuration_bound(rest, params))

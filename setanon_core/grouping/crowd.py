@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.records import Records
 from setanon_core.sets import Ints, distinct_numbers, spans
@@ -23,7 +24,7 @@ class Crowd:
         self._users = users.data
         self._bounds = np.searchsorted(owned, np.arange(len(first) + 1)).data
 
-    def members(self, sets: Ints) -> Ints:
+    def members(self, sets: npt.NDArray[np.integer]) -> Ints:
         """The records with these sets."""
         return self._members[spans(self._starts[sets], self.weights[sets])]
 

@@ -36,6 +36,9 @@ to which a set may be called short."""
 CELLS: Final = 1 << 26
 """Cells of a table, four bytes each: of very many sets, fewer are short."""
 
+FIRSTS_AT_ONCE: Final = 1 << 20
+"""Occurrences with which subsets begin that are counted in one go."""
+
 SETS_AT_ONCE: Final = 1 << 16
 """Sets whose counts are laid out in one go."""
 
@@ -163,7 +166,28 @@ def _short(sets: Sets, weights: list[Ints], limit: int, operations: Operations) 
         for z in present:
             same = sizes == z
             table[_line(limit, z, 0, operations)] += (w[same].sum() - same * w).astype(np.int32)
-    row, last, cell, t = sets.rows, np.arange(len(sets.items)), sets.items, 1
+    for first in _occurrences(sets):
+        _count_subsets(sets, first, weights, tables, operations)
+    return tables
+
+
+def _occurrences(sets: Sets) -> Iterator[Ints]:
+    """Where subsets may begin: all occurrences of some items after those of others.
+
+    Equal subsets begin with the same item, so that they are counted together.
+    """
+    support = np.bincount(sets.items, minlength=sets.width)
+    part = (np.cumsum(support) - support) // FIRSTS_AT_ONCE
+    yield from (np.flatnonzero(part[sets.items] == each) for each in np.unique(part))
+
+
+def _count_subsets(
+    sets: Sets, first: Ints, weights: list[Ints], tables: list[Any], operations: Operations
+) -> None:
+    """Count the subsets that begin at these occurrences: what F_t adds to each table."""
+    sizes, limit = sets.sizes, len(tables[0]) // 2
+    present = np.unique(sizes).tolist()
+    row, last, cell, t = sets.rows[first], first, sets.items[first], 1
     while len(row):
         _, cell, members = np.unique(cell, return_inverse=True, return_counts=True)
         shared = members[cell] > 1
@@ -185,7 +209,6 @@ def _short(sets: Sets, weights: list[Ints], limit: int, operations: Operations) 
         later = sets.offsets[row + 1] - last - 1
         row, last = np.repeat(row, later), spans(last + 1, later)
         cell, t = np.repeat(cell, later) * sets.width + sets.items[last], t + 1
-    return tables
 
 
 def _by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401

@@ -23,12 +23,12 @@ class Fillers:
         ranks = crowd.ranks[some]
         order = np.lexsort((saved[some], ranks))
         line, bounds = some[order], np.searchsorted(ranks[order], np.arange(len(crowd.sets) + 1))
-        of_set = np.full(len(crowd.sets), NOBODY)
+        of_set = np.full(len(crowd.sets), NOBODY, np.int32)
         filled = np.diff(bounds) > 0
         of_set[filled] = saved[line[bounds[:-1][filled]]]
-        itemset = np.repeat(np.arange(len(found.sets)), np.diff(found.bounds))
+        itemset = np.repeat(np.arange(len(found.sets), dtype=np.int32), np.diff(found.bounds))
         holders = found.holders[np.lexsort((of_set[found.holders], itemset))]
-        self.least: Ints = of_set[holders[found.bounds[:-1]]]
+        self.least: Ints = of_set[holders[found.bounds[:-1]]].astype(np.int64)
         """For each itemset, the least that somebody saves who could come to it."""
 
         self.gone = bytearray(len(saved))

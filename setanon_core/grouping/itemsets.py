@@ -6,10 +6,12 @@ Complexity: O(entries * log entries) a level, entries = pairs (itemset, distinct
 Deviation:  records are counted here, users where a group is formed.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.grouping.matrices import Bools
 from setanon_core.sets import Ints, Sets, bounds_of, spans
@@ -23,12 +25,16 @@ PER_ITEM: Final = 10
 Beyond it the longest sets stop growing, which few others would have shared."""
 
 
+ENTRIES_AT_ONCE: Final = 1 << 21
+"""Pairs that are counted in one go: a bound for memory."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Itemsets:
     """Candidate centers, and in `holders` the sets that hold each."""
 
     sets: Sets
-    holders: Ints
+    holders: npt.NDArray[np.int32]
     bounds: Ints
     """The holders of candidate c are `holders[bounds[c]:bounds[c + 1]]`, ascending."""
 
@@ -78,10 +84,12 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     column = number[kept.items]
     place = np.argsort(column, kind="stable")
     itemset, level = column[place], frequent[:, None]
+    # There may be very many: half as wide, they take half as much memory.
+    row_of = kept.rows.astype(np.int32)
     levels, held, sizes, supports, complete = [], [], [], [], True
     while len(level):
         levels.append(level)
-        held.append(kept.rows[place])
+        held.append(row_of[place])
         sizes.append(np.bincount(itemset, minlength=len(level)))
         supports.append(np.bincount(itemset, weights[held[-1]], minlength=len(level)))
         left = kept.offsets[1:][held[-1]] - place - 1
@@ -92,9 +100,14 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
         complete &= bool(short.all())
         place, itemset, left = place[short], itemset[short], left[short]
         # Add to every entry each later item of its set; keep what k records hold.
-        place = spans(place + 1, left)
-        key = np.repeat(itemset, left) * len(frequent) + column[place]
-        place, itemset, grown = _heavy(key, place, weights[kept.rows[place]], k)
+        found = [
+            _heavy(key, wider, weights[row_of[wider]], k)
+            for key, wider in _wider(place, itemset, left, column, len(frequent))
+        ]
+        before = np.cumsum([0, *(len(grown) for _, _, grown in found)])
+        place = np.concatenate([part for part, _, _ in found])
+        itemset = np.concatenate([part + n for (_, part, _), n in zip(found, before, strict=False)])
+        grown = np.concatenate([part for _, _, part in found])
         parent, last = np.divmod(grown, len(frequent))
         level = np.column_stack((level[parent], frequent[last]))
     none = [np.empty(0, np.int64)]
@@ -104,14 +117,14 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
             np.concatenate([part.ravel() for part in levels] or none),
             bounds_of(np.concatenate(widths or none)),
         ),
-        np.concatenate(held or none),
+        np.concatenate(held or [np.empty(0, np.int32)]),
         bounds_of(np.concatenate(sizes or none)),
         np.concatenate(supports or none).astype(np.int64),
         complete,
     )
 
 
-def _affordable(left: Ints, held: Ints, n: int, budget: int) -> Bools:
+def _affordable(left: Ints, held: npt.NDArray[np.int32], n: int, budget: int) -> Bools:
     """Mark the entries of the sets that together stay within the budget, cheapest sets first."""
     if left.sum() <= budget:
         return np.ones(len(left), np.bool_)
@@ -120,6 +133,20 @@ def _affordable(left: Ints, held: Ints, n: int, budget: int) -> Bools:
     fits = np.zeros(n, np.bool_)
     fits[order[np.cumsum(work[order]) <= budget]] = True
     return fits[held]
+
+
+def _wider(
+    place: Ints, itemset: Ints, left: Ints, column: Ints, width: int
+) -> Iterator[tuple[Ints, Ints]]:
+    """Itemsets with one item more, as keys, and where that item is; some itemsets at a time.
+
+    Entries stand in the order of their itemsets, and so do those that are made of them.
+    """
+    first = np.flatnonzero(np.diff(itemset, prepend=-1))
+    work = np.cumsum(left)[first] // ENTRIES_AT_ONCE
+    for part in np.split(np.arange(len(place)), first[np.diff(work, prepend=work[:1]) > 0]):
+        wider = spans(place[part] + 1, left[part])
+        yield np.repeat(itemset[part], left[part]) * width + column[wider], wider
 
 
 def _heavy(key: Ints, place: Ints, weight: Ints, k: int) -> tuple[Ints, Ints, Ints]:

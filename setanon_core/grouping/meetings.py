@@ -12,7 +12,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from setanon_core.grouping.matrices import sparse
-from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.sets import Ints, Sets
+
+SETS_AT_ONCE: Final = 1 << 18
+"""Sets, of some users, that are compared in one go."""
 
 OWN_LIMIT: Final = 256
 """Sets of one user up to which they are compared with each other."""
@@ -30,9 +33,20 @@ def meetings(matrix: csr_array, rows: Ints, *, near_only: bool) -> tuple[Ints, I
 def own_meetings(sets: Sets, users: Ints) -> tuple[Ints, Ints, Ints]:
     """List the pairs of sets of one user of which the second shares most of its items."""
     numbers = np.bincount(users)[users]
-    kept = ((numbers > 1) & (numbers <= OWN_LIMIT))[sets.rows]
-    keys = users[sets.rows[kept]] * sets.width + sets.items[kept]
-    sizes = np.bincount(sets.rows[kept], minlength=len(sets))
-    matrix = sparse(Sets(np.unique(keys, return_inverse=True)[1], bounds_of(sizes)))
-    i, j, overlap = meetings(matrix, np.arange(len(sets)), near_only=True)
-    return i[i != j], j[i != j], overlap[i != j]
+    several = np.flatnonzero((numbers > 1) & (numbers <= OWN_LIMIT))
+    several = several[np.argsort(users[several], kind="stable")]
+    # Some users after others: a bound for memory.
+    starts = np.flatnonzero(np.diff(users[several], prepend=-1))
+    starts = starts[np.diff(starts // SETS_AT_ONCE, prepend=-1) > 0]
+    none = np.empty(0, np.int64)
+    found = [(none, none, none)]
+    for part in np.split(several, starts):
+        some = sets.take(part)
+        keys = np.unique(users[part][some.rows] * sets.width + some.items, return_inverse=True)[1]
+        matrix = sparse(Sets(keys, some.offsets))
+        i, j, overlap = meetings(matrix, np.arange(len(part)), near_only=True)
+        other = i != j
+        found.append((part[i[other]], part[j[other]], overlap[other]))
+    i, j, overlap = map(np.concatenate, zip(*found, strict=True))
+    order = np.argsort(i, kind="stable")
+    return i[order], j[order], overlap[order]

@@ -12,8 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
+from setanon_core.flip import flip_cost
 from setanon_core.grouping.exact import SUBSETS_LIMIT, exact
 from setanon_core.grouping.facility_location import facility_location
 from setanon_core.grouping.local_search import local_search, shake
@@ -188,4 +187,4 @@ def _start(start: Start, records: Records, params: Params) -> Grouping:
 
 
 def _cost(records: Records, labels: Ints, params: Params) -> Cost:
-    return cost_of(records, *flip(records, labels, params.operations))
+    return flip_cost(records, labels, params.operations)

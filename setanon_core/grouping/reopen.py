@@ -66,9 +66,9 @@ class _Gains:
     """Who would save more at an itemset than where they are, and how much; the most first."""
 
     def __init__(self, crowd: Crowd, found: Itemsets, saved: Ints, seats: Seats) -> None:
-        least = np.full(len(crowd.sets), NOBODY)
-        np.minimum.at(least, crowd.ranks[seats.may_leave], saved[seats.may_leave])
-        itemset = np.repeat(np.arange(len(found.sets)), np.diff(found.bounds))
+        least = np.full(len(crowd.sets), NOBODY, np.int32)
+        np.minimum.at(least, crowd.ranks[seats.may_leave], saved[seats.may_leave].astype(np.int32))
+        itemset = np.repeat(np.arange(len(found.sets), dtype=np.int32), np.diff(found.bounds))
         # Records are laid out only for the sets of which one could gain: copies may be very many.
         some = found.sets.sizes[itemset] > least[found.holders]
         itemset, holders = itemset[some], found.holders[some]

@@ -1,7 +1,8 @@
 """Sections 4 and 5.4: groups of threads, and what is published of them, batch by batch."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from setanon_core.reporting import report
 from setanon_core.sets import Ints, bounds_of, distinct_numbers
 from setanon_core.users import nth_users, repeats
 from setanon_dagster.batches import stream
+from setanon_dagster.memory import give_back
 from setanon_dagster.stages.costs import cost_table
 from setanon_dagster.stages.numbers import lists
 from setanon_dagster.stages.stored import Stored, threads_of
@@ -51,14 +53,18 @@ class Anonymization:
     """Users of the group that has fewest."""
 
 
-def anonymize_clusters(clusters: Stored, params: ReleaseParams) -> Anonymization:
+def anonymize_clusters(
+    clusters: Stored, params: ReleaseParams, folder: Path | None = None
+) -> Anonymization:
     """Group the threads and write the centers back.
 
     The same rows as the core's `release_of`, without an object for each; they are made as they are
-    read, and once.
+    read, and once. What was typed waits in `folder`, which is private, while threads are grouped.
     """
-    threads = threads_of(clusters, params)
+    threads, typed = _set_aside(threads_of(clusters, params), folder)
+    give_back()
     result = group_threads(threads, params)
+    threads = replace(threads, typed=typed())
     edited, cost = edited_threads(threads, result, params)
     line, digests = published_ids(threads, result, params)
     owner = threads.records.users[line]
@@ -75,6 +81,28 @@ def anonymize_clusters(clusters: Stored, params: ReleaseParams) -> Anonymization
         groups=len(distinct_numbers(group)),
         smallest=smallest_group(group, owner),
     )
+
+
+def _set_aside(threads: Threads, folder: Path | None) -> tuple[Threads, Callable[[], Queries]]:
+    """Put the typed words into a file, if there is a folder for it; and what brings them back.
+
+    They are the larger half of the threads, and no grouping looks at them.
+    """
+    typed = threads.typed
+    if folder is None:
+        return threads, lambda: typed
+    columns = {field.name: folder / f"{field.name}.npy" for field in fields(Queries)}
+    for name, path in columns.items():
+        np.save(path, getattr(typed, name))
+
+    def back() -> Queries:
+        found = {name: np.load(path) for name, path in columns.items()}
+        for path in columns.values():
+            path.unlink()
+        return Queries(**found)
+
+    nothing = np.empty(0, np.int64)
+    return replace(threads, typed=Queries(nothing, bounds_of(nothing), nothing)), back
 
 
 def smallest_group(groups: Ints, users: Ints) -> int:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import random_records
 
 from setanon_core.cost import cost_of
-from setanon_core.flip import flip
+from setanon_core.flip import flip, flip_cost
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import OPERATIONS
 from setanon_core.records import Records
@@ -147,3 +148,13 @@ def test_nothing_at_all_is_flipped_to_nothing(operations):
     assert flipped([], [], operations)[0] == []
     assert flipped([frozenset()] * 3, [0, 0, 0], operations)[0] == [None] * 3
     assert flipped([frozenset({1})] * 3, [WITHDRAWN] * 3, operations)[0] == [None] * 3
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+def test_the_cost_of_a_flip_is_that_of_its_centers(operations):
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        data = random_records(rng, int(rng.integers(1, 12)), 5)
+        labels = rng.integers(-1, 4, len(data))
+        expected = cost_of(data, *flip(data, labels, operations))
+        assert flip_cost(data, labels, operations) == expected

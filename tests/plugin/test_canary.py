@@ -64,7 +64,7 @@ def test_a_good_run_tells_nothing(tmp_path):
 def test_a_failed_check_tells_nothing(tmp_path, monkeypatch):
     real = assets.anonymize_clusters
 
-    def careless(clusters, params):
+    def careless(clusters, params, *_):
         found = real(clusters, params)
         threads = found.threads.read_all()
         named = threads.append_column("user", [["canaryann"] * len(threads)])

@@ -136,7 +136,7 @@ def test_a_refused_release_exits_1_and_leaves_the_latest(out):
 def test_a_broken_check_exits_1_by_its_name(out, monkeypatch):
     made = assets.anonymize_clusters
 
-    def exposing(clusters, params):
+    def exposing(clusters, params, *_):
         found = made(clusters, params)
         kept = found.threads.read_all().slice(4)
         words = pa.compute.if_else(pa.array([True] + [False] * (len(kept) - 1)), "quxxolot",

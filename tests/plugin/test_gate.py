@@ -60,7 +60,7 @@ def careless(monkeypatch):
     """An anonymizer that leaves a set to k - 1 users."""
     real = assets.anonymize_clusters
 
-    def anonymize(clusters, params):
+    def anonymize(clusters, params, *_):
         found = real(clusters, params)
         threads = one_user_fewer(found.threads.read_all())
         assert min(shared_by(threads).values()) == K - 1
