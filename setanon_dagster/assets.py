@@ -234,11 +234,11 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         return dg.Output(
             None,
             metadata={
+                **_reported(config, published, files, context),
                 "release": published.name,
                 "folder": dg.MetadataValue.path(published.folder),
                 "sha256": published.digest,
                 "dagster/row_count": published.verdict.records,
-                **_reported(config, published, files, context),
             },
         )
 

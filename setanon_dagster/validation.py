@@ -22,6 +22,7 @@ from setanon_dagster.audit import (
     users_per_set,
 )
 from setanon_dagster.gathering import Connection
+from setanon_dagster.offline import make_offline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +137,7 @@ def data_docs(context: "AbstractDataContext", folder: Path) -> None:
         },
     )
     context.build_data_docs([SITE])
+    make_offline(folder)
 
 
 def _context() -> "AbstractDataContext":

@@ -57,7 +57,14 @@ def test_the_user_of_the_readme_is_the_one_of_the_case_study():
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.py)`", PAPER))))
 def test_every_file_that_the_guide_to_the_paper_names_exists(name):
-    places = (".", "setanon_core", "setanon_core/grouping", "tests/paper", "tests/core")
+    places = (
+        ".",
+        "setanon_core",
+        "setanon_core/grouping",
+        "setanon_core/utility",
+        "tests/paper",
+        "tests/core",
+    )
 
     assert any((ROOT / place / name).exists() for place in places)
 

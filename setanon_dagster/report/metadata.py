@@ -31,7 +31,7 @@ def numbers(report: Report) -> dict[str, Value]:
     told: dict[str, Value] = {
         name.replace("_", " "): dg.MetadataValue.int(cost[name]) for name in PLOTTED
     }
-    told["retained"] = dg.MetadataValue.float(float(cost["retained"]))
+    told["retained"] = dg.MetadataValue.float(round(float(cost["retained"]), 4))
     if cost["factor"] is not None:  # the pages know no infinity
         told["factor"] = dg.MetadataValue.float(float(cost["factor"]))
     told |= {
@@ -64,9 +64,9 @@ def release_metadata(
     `page` is the report, `docs` the first page of the Data Docs; both are private.
     """
     told = {
+        "summary": dg.MetadataValue.md(summary(report)),
         **numbers(report),
         **cost_metadata(report),
-        "summary": dg.MetadataValue.md(summary(report)),
     }
     if report.sizes:
         told["sizes of groups"] = as_table(tables.sizes_table(report))
