@@ -1,4 +1,4 @@
-"""Data Docs that load nothing: private pages must run no script, and tell nobody that they are read.
+"""Data Docs that load nothing: private pages run no script, and tell nobody that they are read.
 
 Great Expectations takes scripts, styles and a logo from six public places. Without them its tables
 can still be read; only its index, which a script builds, is written anew.
@@ -13,7 +13,7 @@ HEAD: Final = """<meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <style>
  :root { color-scheme: light dark; }
- body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; }
  table { border-collapse: collapse; } td, th { padding: .3rem .8rem; text-align: left; }
  tr + tr { border-top: 1px solid #8888; } nav ol { display: flex; gap: 1rem; list-style: none; }
 </style>
