@@ -1,4 +1,4 @@
-"""One browser and one server for all tests that look at pages."""
+"""A browser and a server for the tests that look at pages."""
 
 import os
 import sys
@@ -23,8 +23,9 @@ def kept(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """A browser for one file of tests: its event loop must not run while others need their own."""
     pytest.importorskip("playwright", reason="Playwright is not installed: install setanon[dev].")
     from driving import browsing, chromium
 
@@ -35,7 +36,7 @@ def browser():
         yield opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(browser, tmp_path_factory):  # noqa: ARG001 - without a browser it need not start
     pytest.importorskip("dagster_webserver")
     from driving import serving
