@@ -35,13 +35,6 @@ class Keywords:
         return most
 
 
-def keywords_of(vocabulary: Sequence[str], item: Ints, typed: Ints, users: Ints) -> Keywords:
-    """Count the users of each keyword; `typed` and `users` have a row for each word of the log."""
-    width = max(len(item), 1)
-    once = distinct_numbers(users * width + typed)
-    return Keywords(vocabulary, item, np.bincount(once % width, minlength=len(item)))
-
-
 def common_spellings(
     typed: Queries, keywords: Keywords, labels: Ints, centers: Sets, least: int
 ) -> tuple[Ints, int]:

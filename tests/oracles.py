@@ -7,6 +7,8 @@ from operator import and_, or_
 import numpy as np
 
 from setanon_core.records import Records
+from setanon_core.sets import Ints
+from setanon_core.spelling import Keywords
 
 
 def masks_of(records: Records) -> list[int]:
@@ -101,3 +103,10 @@ def random_records(
     sets = [set(np.flatnonzero(rng.random(items) < popularity).tolist()) for _ in range(n)]
     owners = None if users is None else rng.integers(0, users, n).tolist()
     return Records.from_sets(sets, owners)
+
+
+def keywords_of(vocabulary: Sequence[str], item: Ints, typed: Ints, users: Ints) -> Keywords:
+    """Count the users of each keyword; `typed` and `users` have a row for each word of the log."""
+    width = max(len(item), 1)
+    once = np.unique(users * width + typed)
+    return Keywords(vocabulary, item, np.bincount(once % width, minlength=len(item)))

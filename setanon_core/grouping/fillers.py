@@ -19,6 +19,7 @@ class Fillers:
 
     def __init__(self, crowd: Crowd, found: Itemsets, saved: Ints, may_come: Bools) -> None:
         """Put the records that may come into line, by what they save where they are."""
+        self.may_come = may_come
         some = np.flatnonzero(may_come)
         ranks = crowd.ranks[some]
         order = np.lexsort((saved[some], ranks))
@@ -26,10 +27,12 @@ class Fillers:
         of_set = np.full(len(crowd.sets), NOBODY, np.int32)
         filled = np.diff(bounds) > 0
         of_set[filled] = saved[line[bounds[:-1][filled]]]
-        itemset = np.repeat(np.arange(len(found.sets), dtype=np.int32), np.diff(found.bounds))
-        holders = found.holders[np.lexsort((of_set[found.holders], itemset))]
+        holders = found.holders[np.lexsort((of_set[found.holders], found.of_holders))]
         self.least: Ints = of_set[holders[found.bounds[:-1]]].astype(np.int64)
         """For each itemset, the least that somebody saves who could come to it."""
+
+        self.least_of_set = of_set
+        """The same for each distinct set."""
 
         self.gone = bytearray(len(saved))
         # One record is asked for at a time, and views are quicker at that than arrays.

@@ -41,6 +41,11 @@ class Itemsets:
     support: Ints
     complete: bool
 
+    @property
+    def of_holders(self) -> npt.NDArray[np.int32]:
+        """The itemset that each of the holders belongs to."""
+        return np.repeat(np.arange(len(self.sets), dtype=np.int32), np.diff(self.bounds))
+
     def without_one(self, chosen: Ints) -> Ints:
         """For each itemset chosen, where those are that lack one item of it; filled up with -1."""
         sizes, sets = self.sets.sizes[chosen], self.sets

@@ -48,7 +48,7 @@ def reopen(records: Records, labels: Ints, params: Params) -> Ints:
     if len(found.sets) == 0:
         return labels
     fillers = Fillers(crowd, found, saved, seats.may_leave)
-    gains = _Gains(crowd, found, saved, seats)
+    gains = _Gains(crowd, found, saved, fillers)
     host = _Host(records.users, saved, seats, fillers, params.k)
     if params.operations == "both":
         host.withdrawn = np.flatnonzero(rows == WITHDRAWN).tolist()
@@ -65,16 +65,14 @@ def reopen(records: Records, labels: Ints, params: Params) -> Ints:
 class _Gains:
     """Who would save more at an itemset than where they are, and how much; the most first."""
 
-    def __init__(self, crowd: Crowd, found: Itemsets, saved: Ints, seats: Seats) -> None:
-        least = np.full(len(crowd.sets), NOBODY, np.int32)
-        np.minimum.at(least, crowd.ranks[seats.may_leave], saved[seats.may_leave].astype(np.int32))
-        itemset = np.repeat(np.arange(len(found.sets), dtype=np.int32), np.diff(found.bounds))
+    def __init__(self, crowd: Crowd, found: Itemsets, saved: Ints, fillers: Fillers) -> None:
+        itemset = found.of_holders
         # Records are laid out only for the sets of which one could gain: copies may be very many.
-        some = found.sets.sizes[itemset] > least[found.holders]
+        some = found.sets.sizes[itemset] > fillers.least_of_set[found.holders]
         itemset, holders = itemset[some], found.holders[some]
         itemset, record = np.repeat(itemset, crowd.weights[holders]), crowd.members(holders)
         gain = found.sets.sizes[itemset] - saved[record]
-        comes = (gain > 0) & seats.may_leave[record]
+        comes = (gain > 0) & fillers.may_come[record]
         itemset, record, gain = itemset[comes], record[comes], gain[comes]
         order = np.lexsort((-gain, itemset))
         self.number = np.bincount(itemset, minlength=len(found.sets))

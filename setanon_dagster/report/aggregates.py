@@ -35,7 +35,6 @@ def opened(
         connect(memory_limit=memory, threads=threads, temp_folder=own) as connection,
         without_contents("the stages of a release must have the columns of their kind"),
     ):
-        connection.execute("SET enable_progress_bar = false")
         for stage, path in files.items():
             read_parquet(path, connection, stage).create_view(stage)
         yield connection

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import keywords_of
 
 from setanon_core import counting as module
 from setanon_core.counting import counted
 from setanon_core.edits import Queries
 from setanon_core.records import Records
 from setanon_core.sets import bounds_of
-from setanon_core.spelling import keywords_of
 
 THREADS = st.lists(st.lists(st.lists(st.integers(0, 4), max_size=3), max_size=3), max_size=6)
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import keywords_of
 
 from setanon_core.edits import Queries, edit
 from setanon_core.model import WITHDRAWN
 from setanon_core.sets import Sets
-from setanon_core.spelling import Keywords, as_typed, common_spellings, keywords_of
+from setanon_core.spelling import Keywords, as_typed, common_spellings
 
 
 def queries_of(rows):
