@@ -101,7 +101,7 @@ def majority(group: Callable[[Records, int], Ints]) -> Way:
 
 def duplicates(records: Records, k: int) -> Ints:
     """Publish what k users have in common as it is; withdraw all else."""
-    ranks = records.ranks()
+    ranks = records.ranks
     pairs = np.unique(np.column_stack((ranks, records.users)), axis=0)
     users = np.bincount(pairs[:, 0], minlength=int(ranks.max(initial=0)) + 1)
     return np.where(users[ranks] >= k, ranks, WITHDRAWN)

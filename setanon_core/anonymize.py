@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from setanon_core.clusters import mixed
 from setanon_core.columns import number_users
 from setanon_core.cost import cost_of
 from setanon_core.errors import MalformedInputError, NotAnonymousError
@@ -14,9 +15,9 @@ from setanon_core.grouping.methods import group, group_within
 from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
-from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.sets import Ints, Sets
 from setanon_core.strip import Stripped, owners, strip
-from setanon_core.users import nth_users, repeats
+from setanon_core.users import nth_users
 from setanon_core.workers import beside
 
 
@@ -136,23 +137,20 @@ def _is_sequence(users: object) -> bool:
 
 def canonical_order(records: Records) -> Ints:
     """Order records by what they and their users' other records hold, not by where they stand."""
-    ranks = records.ranks()
-    if records.n_users == len(records):
-        return np.argsort(ranks, kind="stable")
-    # A user is known by the sets of all their records; the nth with the same set is an item of
-    # its own, since sets have no repeats.
-    _, codes = np.unique(ranks * len(records) + repeats(ranks, records.users), return_inverse=True)
-    _, users = np.unique(records.users, return_inverse=True)
-    by_user = np.lexsort((codes, users))
-    known = Sets(codes[by_user], bounds_of(np.bincount(users))).ranks()
-    return np.lexsort((users, known[users], ranks))
+    ranks, users = records.ranks, records.users
+    # A user is known by the sets of all their records: a sum of these does not tell their order.
+    # That two users who differ have one sum is a matter of chance, once in 2^64 pairs.
+    known = np.zeros(int(users.max(initial=-1)) + 1, np.uint64)
+    np.add.at(known, users, mixed(ranks.astype(np.uint64) + np.uint64(1)))
+    place = np.empty(len(known), np.int64)
+    place[np.argsort(known, kind="stable")] = np.arange(len(known))
+    return np.argsort(ranks * len(known) + place[users], kind="stable")
 
 
 def _ordered(records: Records, order: Ints) -> Records:
     """The records in this order, and the users numbered in it: ties are broken by both."""
-    sets = records.take(order)
     users = number_users(records.users[order], len(order))
-    return Records(sets.items, sets.offsets, users, records.vocabulary)
+    return Records.of_sets(records.take(order), users, records.vocabulary)
 
 
 def _refuse_small_groups(records: Records, rows: Ints, k: int) -> None:

@@ -41,7 +41,7 @@ def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabu
     return tuple(given[place] for place in places), _ranks(places)
 
 
-def _ranks(places: list[int]) -> Ints:
+def _ranks(places: list[int] | Ints) -> Ints:
     rank = np.empty(len(places), np.int64)
     rank[places] = np.arange(len(places))
     return rank
@@ -113,6 +113,8 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
             "users must be a sequence with one user for each record; got a value of type "
             f"{type(users).__name__}. Make it a list."
         )
+    if getattr(users, "ndim", 1) != 1:
+        raise MalformedInputError("users must be one column, with one user for each record.")
     if len(users) != n:
         raise MalformedInputError(
             f"users must name one user for each record; got {len(users)} users for {n} records."
@@ -120,8 +122,8 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
     if hasattr(users, "dictionary_encode"):  # an Arrow column, whose nulls are not None
         users = arrow_numbers(users, "user")[0]
     if isinstance(users, np.ndarray) and users.dtype.kind in "iu":
-        _, first, inverse = np.unique(users, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[inverse]
+        numbers, _ = _number_integers(users)
+        return _by_appearance(numbers)
     try:
         numbers, _ = appearances(users)
     except TypeError:
@@ -133,6 +135,14 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
             "Drop these records, or give each a user of its own."
         )
     return numbers
+
+
+def _by_appearance(numbers: Ints) -> Ints:
+    """Numbers without gaps, renumbered by where each appears first."""
+    first = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
+    # Of several values for one place, the last stays.
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return _ranks(np.argsort(first))[numbers]
 
 
 def distinct_users(users: Any) -> list[Hashable]:  # noqa: ANN401 - any column

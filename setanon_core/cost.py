@@ -23,9 +23,10 @@ def cost_of(sets: Sets, labels: Ints, centers: Sets) -> Cost:
     owner = labels[sets.rows]
     inside = owner != WITHDRAWN
     width = max(sets.width, centers.width)
-    kept = np.isin(
-        owner[inside] * width + sets.items[inside], centers.rows * width + centers.items
-    ).sum()
+    held = np.sort(owner[inside] * width + sets.items[inside])
+    wanted = centers.rows * width + centers.items
+    # Both are in order: each is looked up next to the one before.
+    kept = (np.searchsorted(held, wanted, "right") - np.searchsorted(held, wanted)).sum()
     return Cost(
         additions=int(centers.sizes[labels[published]].sum() - kept),
         deletions=int(len(sets.items) - kept),

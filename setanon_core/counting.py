@@ -5,14 +5,14 @@ and sorting one takes several. Of a block, what is left is what differs.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from setanon_core.columns import number_users
 from setanon_core.edits import Queries
 from setanon_core.records import Records
-from setanon_core.sets import Ints, bounds_of, distinct_numbers
+from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers
 from setanon_core.spelling import Keywords
 
 WORDS_AT_ONCE: Final = 1 << 20
@@ -30,23 +30,39 @@ def counted(
     width = max(len(item), 1)
     held: list[Ints] = [np.empty(0, np.int64)]
     items, sizes = [*held], [*held]
-    for first, last, words, holder in _blocks(typed, len(owner)):
+    for block in blocks(typed, len(owner)):
+        holder = block.holder
         # What one user typed stands together, and is almost all of it in one block.
-        held.append(distinct_numbers(owner[first + holder] * width + words))
-        cells = distinct_numbers(holder * width + item[words])
+        held.append(distinct_numbers(owner[block.first + holder] * width + block.words))
+        cells = distinct_numbers(holder * width + item[block.words])
         rows = cells // width
         items.append(cells - rows * width)
-        sizes.append(np.bincount(rows, minlength=last - first))
+        sizes.append(np.bincount(rows, minlength=block.last - block.first))
     once = distinct_numbers(np.concatenate(held))
     known = Keywords(vocabulary, item, np.bincount(once % width, minlength=len(item)))
-    names = tuple(range(int(item.max(initial=-1)) + 1))
-    bounds = bounds_of(np.concatenate(sizes))
-    users = number_users(owner, len(owner))
-    return known, Records(np.concatenate(items), bounds, users, names)
+    sets = Sets.of_checked(items=np.concatenate(items), offsets=bounds_of(np.concatenate(sizes)))
+    return known, Records.of_sets(sets, number_users(owner, len(owner)))
 
 
-def _blocks(typed: Queries, n: int) -> Iterator[tuple[int, int, Ints, Ints]]:
-    """First and last thread of each block, its words, and the thread of each, from the first on."""
+class Block(NamedTuple):
+    """The words of some threads, all of theirs."""
+
+    first: int
+    last: int
+    """The threads are those before this one."""
+
+    words: Ints
+    bounds: Ints
+    """The words of thread t are those from `bounds[t - first]` to the next of the bounds."""
+
+    @property
+    def holder(self) -> Ints:
+        """The thread of each word, counted from the first."""
+        return np.repeat(np.arange(self.last - self.first), np.diff(self.bounds))
+
+
+def blocks(typed: Queries, n: int) -> Iterator[Block]:
+    """All of n threads, whose queries stand in their order, some after the others."""
     # Where the words of each thread begin.
     begins = typed.offsets[np.searchsorted(typed.threads, np.arange(n + 1))]
     first = 0
@@ -54,6 +70,5 @@ def _blocks(typed: Queries, n: int) -> Iterator[tuple[int, int, Ints, Ints]]:
         last = int(np.searchsorted(begins, begins[first] + WORDS_AT_ONCE, side="right")) - 1
         last = min(max(last, first + 1), n)
         own = begins[first : last + 1]
-        holder = np.repeat(np.arange(last - first), np.diff(own))
-        yield first, last, typed.words[own[0] : own[-1]], holder
+        yield Block(first, last, typed.words[own[0] : own[-1]], own - own[0])
         first = last

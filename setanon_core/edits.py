@@ -27,8 +27,21 @@ EDGE: Final = -1
 FEW: Final = 4
 """Words up to which a list is searched for each of them."""
 
-Contexts = dict[int, Counter[tuple[int, int]]]
-"""For an item of a center, how often it stands between which two neighbours."""
+
+class Context:
+    """How often an item of a center stands between which two neighbours, and next to which."""
+
+    def __init__(self) -> None:
+        """Begin with no neighbours."""
+        self.both: Counter[tuple[int, int]] = Counter()
+        self.lefts: Counter[int] = Counter()
+        self.rights: Counter[int] = Counter()
+
+    def add(self, left: int, right: int, times: int) -> None:
+        """Count what was seen so often."""
+        self.both[left, right] += times
+        self.lefts[left] += times
+        self.rights[right] += times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,16 +162,16 @@ def _with_added(
     return both.take(np.argsort(both.threads, kind="stable"))
 
 
-def _contexts(queries: Queries, at: Ints, places: Ints) -> Contexts:
-    """How often the items at these places of the centers stand between which neighbours."""
-    seen: Contexts = defaultdict(Counter)
+def _contexts(queries: Queries, at: Ints, places: Ints) -> dict[int, Context]:
+    """Between which neighbours the items at these places of the centers stand, and how often."""
+    seen: defaultdict[int, Context] = defaultdict(Context)
     row = queries.rows
     left = np.where(np.diff(row, prepend=-1) == 0, np.roll(queries.words, 1), EDGE)
     right = np.where(np.diff(row, append=-1) == 0, np.roll(queries.words, -1), EDGE)
     some = np.flatnonzero(np.isin(at, places))
     columns = (column[some].tolist() for column in (at, left, right))
-    for place, before, after in zip(*columns, strict=True):
-        seen[place][before, after] += 1
+    for (place, before, after), times in Counter(zip(*columns, strict=True)).items():
+        seen[place].add(before, after, times)
     return seen
 
 
@@ -177,24 +190,20 @@ def _refuse_others(queries: Queries, labels: Ints, centers: Sets, lacking: Ints)
         )
 
 
-def _insert(thread: list[list[int]], item: int, seen: Counter[tuple[int, int]]) -> None:
+def _insert(thread: list[list[int]], item: int, seen: Context) -> None:
     """Put the item into the query and place whose neighbours it has most often elsewhere."""
     if not thread:
         thread.append([])
-    lefts: Counter[int] = Counter()
-    rights: Counter[int] = Counter()
-    for (left, right), times in seen.items():
-        lefts[left] += times
-        rights[right] += times
+    both, lefts, rights = seen.both, seen.lefts, seen.rights
 
     def score(place: tuple[int, int]) -> tuple[int, int, int, int, int]:
         q, at = place
         left = thread[q][at - 1] if at else EDGE
         right = thread[q][at] if at < len(thread[q]) else EDGE
-        real = (lefts[left] if left != EDGE else 0) + (rights[right] if right != EDGE else 0)
-        edges = (lefts[left] if left == EDGE else 0) + (rights[right] if right == EDGE else 0)
+        before, after = lefts.get(left, 0), rights.get(right, 0)
+        real = (before if left != EDGE else 0) + (after if right != EDGE else 0)
         # Both neighbours, then either, then the edge of a query; then the first place there is.
-        return seen[left, right], real, edges, -q, -at
+        return both.get((left, right), 0), real, before + after - real, -q, -at
 
     # Any other place scores nothing, and the first place of all is an edge.
     places = {(q, at) for q, query in enumerate(thread) for at in (0, len(query))}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from setanon_core.model import WITHDRAWN, Cost
 from setanon_core.params import Operations
-from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.sets import Ints, Sets, bounds_of, changes
 
 
 def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Ints, Sets]:
@@ -53,10 +53,11 @@ def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost
 def _numbered(labels: Ints) -> tuple[Ints, Ints]:
     """Groups numbered from 0, for each record, and their sizes."""
     members = np.flatnonzero(labels != WITHDRAWN)
-    _, dense, sizes = np.unique(labels[members], return_inverse=True, return_counts=True)
+    sizes = np.bincount(labels[members])
+    number = np.cumsum(sizes > 0) - 1
     rows = np.full(len(labels), WITHDRAWN)
-    rows[members] = dense
-    return rows, sizes
+    rows[members] = number[labels[members]]
+    return rows, sizes[sizes > 0]
 
 
 def _majority(ones: Ints, size: Ints, operations: Operations) -> npt.NDArray[np.bool_]:
@@ -71,23 +72,22 @@ def _ones(sets: Sets, rows: Ints) -> tuple[Ints, Ints]:
     """Count 1's by group and item: cells `group * width + item` in order, and their counts."""
     owner = rows[sets.rows]
     inside = owner != WITHDRAWN
-    cells, ones = np.unique(
-        owner[inside] * max(sets.width, 1) + sets.items[inside], return_counts=True
-    )
-    return cells, ones
+    cells = np.sort(owner[inside] * max(sets.width, 1) + sets.items[inside])
+    first = np.flatnonzero(changes(cells))
+    return cells[first], np.diff(first, append=len(cells))
 
 
 def _sets(cells: Ints, n: int, width: int) -> Sets:
     rows = cells // max(width, 1)
     sizes = np.bincount(rows, minlength=n)
-    return Sets(cells - rows * width, bounds_of(sizes))
+    return Sets.of_checked(items=cells - rows * width, offsets=bounds_of(sizes))
 
 
 def _merge(rows: Ints, centers: Sets) -> tuple[Ints, Sets]:
     """Give groups with equal centers one row, in the order of the sets; drop empty centers."""
     if len(centers) == 0:
         return rows, centers
-    first, _, ranks = centers.distinct()
+    first, _, ranks = centers.distinct
     filled = centers.sizes[first] > 0
     target = np.full(len(first), WITHDRAWN)
     target[filled] = np.arange(filled.sum())

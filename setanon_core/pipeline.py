@@ -12,9 +12,8 @@ Deviation:  `method="best"` groups all threads at once, without LSH: itemsets fi
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import blake2b
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from setanon_core.anonymize import anonymize_records
 from setanon_core.clusters import cluster_keys, clusters, mixed
-from setanon_core.counting import counted
+from setanon_core.counting import blocks, counted
 from setanon_core.editing import Wanted, edited_queries
 from setanon_core.edits import Queries
 from setanon_core.keywords import Identity, items_of, tokenized
@@ -47,10 +46,6 @@ from setanon_core.release import (
 from setanon_core.sets import Ints, Sets, bounds_of, spans
 from setanon_core.spelling import Keywords, common_spellings
 from setanon_core.users import repeats
-from setanon_core.workers import each_of
-
-IDS_AT_ONCE: Final = 50_000
-"""Thread ids that are made in one go."""
 
 KS: Final = range(2, 21)
 """Where the cost is swept unless other k are asked for."""
@@ -73,13 +68,17 @@ class Threads:
     names: Sequence[str] | None = None
     """What names each thread, and nothing else; if none are given, its user and its place."""
 
-    def names_of(self, threads: Ints) -> Iterator[str]:
-        """The texts behind the ids of some threads, made one at a time."""
+    def line(self) -> Ints:
+        """The threads by name, or by user and place: wherever the users' rows stood."""
         if self.names is not None:
-            return (self.names[thread] for thread in threads.tolist())
-        nth = repeats(self.records.users)[threads].tolist()
-        owners = self.records.users[threads].tolist()
-        return (f"{self.users[user]}\0{at}" for user, at in zip(owners, nth, strict=True))
+            return np.asarray(_sorted(self.names), np.int64)
+        rank = np.empty(len(self.users), np.int64)
+        rank[_sorted(list(map(str, self.users)))] = np.arange(len(rank))
+        return np.argsort(rank[self.records.users], kind="stable")
+
+
+def _sorted(texts: Sequence[str]) -> list[int]:
+    return sorted(range(len(texts)), key=texts.__getitem__)
 
 
 def threads_of_rows(  # noqa: PLR0913, PLR0917 - the columns of a log that is cut into threads
@@ -114,6 +113,7 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     Without `names`, a thread is known by its user and its place among that user's threads.
     """
     refuse_lookalikes(list(map(str, users)))
+    refuse_lookalikes(names or ())
     known, records = counted(typed, vocabulary, items_of(vocabulary, identity), owner)
     # Records number the users anew, by their first record.
     holders = [users[user] for user in dict.fromkeys(owner.tolist())]
@@ -151,30 +151,24 @@ def published_ids(
 
     They are made under a key for this release alone.
     """
-    published = np.flatnonzero(result.labels != WITHDRAWN)
-    names = threads.names_of(published)
-    key = release_key(params, fingerprint(threads))
-    made = each_of(partial(thread_ids, secret=key), _batches(names))
-    ids = np.concatenate([*made, np.empty((0, 16), np.uint8)])
+    line = threads.line()
+    ids = thread_ids(len(line), release_key(params, fingerprint(threads)))
+    published = result.labels[line] != WITHDRAWN
+    line, ids = line[published], ids[published]
     order = order_of(ids)
-    return published[order], ids[order]
-
-
-def _batches(names: Iterator[str]) -> Iterator[list[str]]:
-    while batch := list(islice(names, IDS_AT_ONCE)):
-        yield batch
+    return line[order], ids[order]
 
 
 def fingerprint(threads: Threads) -> bytes:
     """A digest of who typed what; the order in which users or rows came does not matter."""
-    nth = repeats(threads.records.users)
-    words = threads.typed
     # Sums of mixed numbers: of the words of a thread in any order, then of a user's threads.
-    of_words = mixed(words.words.astype(np.uint64))
-    of_thread = np.zeros(len(nth), np.uint64)
-    np.add.at(of_thread, words.threads[words.rows], of_words)
+    of_thread = np.empty(len(threads.records), np.uint64)
+    for block in blocks(threads.typed, len(of_thread)):
+        sums = np.append(np.uint64(0), np.cumsum(mixed(block.words.astype(np.uint64))))
+        of_thread[block.first : block.last] = np.diff(sums[block.bounds])
+    nth = repeats(threads.records.users).astype(np.uint64)
     of_user = np.zeros(len(threads.users), np.uint64)
-    np.add.at(of_user, threads.records.users, mixed(of_thread ^ mixed(nth.astype(np.uint64))))
+    np.add.at(of_user, threads.records.users, mixed(of_thread ^ mixed(nth)))
     named = sorted(zip(map(str, threads.users), of_user.tolist(), strict=True))
     told = repr((named, list(threads.keywords.vocabulary)))
     return blake2b(told.encode("utf-8", "surrogatepass")).digest()

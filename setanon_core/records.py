@@ -72,17 +72,18 @@ class Records(Sets):
 
     def subset(self, positions: Ints) -> "Records":
         """The records at `positions`, in that order, with their users."""
-        sets = self.take(positions)
-        return Records(sets.items, sets.offsets, self.users[positions], self.vocabulary)
+        return Records.of_sets(self.take(positions), self.users[positions], self.vocabulary)
 
     def unnamed(self) -> "Records":
         """The same without the vocabulary, which may be large: to be sent elsewhere."""
-        return Records(self.items, self.offsets, self.users)
+        return Records.of_sets(self, self.users)
 
-    @property
-    def sets(self) -> Sets:
-        """The sets alone, without users."""
-        return Sets(self.items, self.offsets)
+    @classmethod
+    def of_sets(cls, sets: Sets, users: Ints, vocabulary: tuple[Hashable, ...] = ()) -> "Records":
+        """Sets that were checked, with checked numbers of users that nobody else holds."""
+        return Records.of_checked(
+            items=sets.items, offsets=sets.offsets, users=users, vocabulary=vocabulary
+        )
 
     @classmethod
     def from_sets(

@@ -3,12 +3,18 @@
 Nobody does by default, and then it costs nothing. What is told is never of the data.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Final, TypeVar
+
+Each = TypeVar("Each")
 
 Reporter = Callable[[str, int, int], object]
 """Hears what is done, how much of it, and how much there is; 0 if nobody knows."""
+
+EVERY: Final = 1024
+"""Small steps after which is told how many are done."""
 
 _listening: ContextVar[tuple[Reporter, ...]] = ContextVar("listening", default=())
 
@@ -34,3 +40,14 @@ def report(what: str, done: int, total: int = 0) -> None:
     """Tell how far this step is; call it often, for whoever listens decides what to show."""
     for reporter in _listening.get():
         reporter(what, done, total)
+
+
+def reported(what: str, steps: Sequence[Each]) -> Iterator[Each]:
+    """Tell now and then how many of very many small steps are done.
+
+    >>> list(reported("letters", "abc"))
+    ['a', 'b', 'c']
+    """
+    for start in range(0, len(steps), EVERY):
+        report(what, start, len(steps))
+        yield from steps[start : start + EVERY]

@@ -21,14 +21,8 @@ import numpy as np
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.sets import Ints
-from setanon_core.similarity import (
-    Bools,
-    Similar,
-    check_least,
-    check_share,
-    common_weight,
-    number_sets,
-)
+from setanon_core.sharing import common_weight, number_sets
+from setanon_core.similarity import Bools, Similar, check_least, check_share
 
 MAX_WORDS: Final = 32
 """Words of a query that are looked up; an expression in SQLite may not be of any size."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ Ints = npt.NDArray[np.int64]
 
 LIMIT: Final = 1 << 31
 """Items and users are numbered below this, so that a pair of them fits into 64 bits."""
+
+BITS: Final = 63
+"""Bits of a number that is not negative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,16 @@ class Sets:
                 "items must ascend within each record. Use Records.from_columns, which sorts them."
             )
 
+    @classmethod
+    def of_checked(cls, **columns: Any) -> Self:  # noqa: ANN401 - the columns of any subclass
+        """The same from columns that were just made of checked ones, and that nobody else holds."""
+        made = object.__new__(cls)
+        for name, column in columns.items():
+            if isinstance(column, np.ndarray):
+                column.flags.writeable = False
+            object.__setattr__(made, name, column)
+        return made
+
     def __len__(self) -> int:
         """Return n, the number of sets."""
         return len(self.offsets) - 1
@@ -59,13 +72,14 @@ class Sets:
     def take(self, positions: Ints) -> "Sets":
         """The sets at `positions`, in that order."""
         sizes = self.sizes[positions]
-        return Sets(self.items[spans(self.offsets[:-1][positions], sizes)], bounds_of(sizes))
+        items = self.items[spans(self.offsets[:-1][positions], sizes)]
+        return Sets.of_checked(items=items, offsets=bounds_of(sizes))
 
     def keep_items(self, keep: npt.NDArray[np.bool_]) -> "Sets":
         """The same sets without the item occurrences whose item is not in `keep`."""
         kept = keep[self.items]
         sizes = np.bincount(self.rows[kept], minlength=len(self))
-        return Sets(self.items[kept], bounds_of(sizes))
+        return Sets.of_checked(items=self.items[kept], offsets=bounds_of(sizes))
 
     def masks(self) -> list[int]:
         """Every set as a Python integer with one bit per item: for small clusters."""
@@ -74,34 +88,41 @@ class Sets:
             masks[row] |= 1 << item
         return masks
 
+    @cached_property
     def ranks(self) -> Ints:
         """Number the distinct sets by size, then item by item; equal sets share a number."""
         ranks = np.empty(len(self), np.int64)
+        bits = self.width.bit_length()
         first = 0
-        for size in np.unique(self.sizes):
+        for size in np.flatnonzero(np.bincount(self.sizes)).tolist():
             rows = np.flatnonzero(self.sizes == size)
-            if size == 0:
-                ranks[rows] = 0
-                first = 1
-                continue
-            block = self.items[self.offsets[:-1][rows][:, None] + np.arange(size)]
-            # Big-endian bytes sort as the numbers do, at the speed of memcmp.
-            keys = np.ascontiguousarray(block.astype(">u4")).view(f"S{4 * size}")
-            distinct, inverse = np.unique(keys.ravel(), return_inverse=True)
-            ranks[rows] = first + inverse
-            first += len(distinct)
+            starts = self.offsets[rows]
+            key, used = np.zeros(len(rows), np.int64), 0
+            for place in range(size):
+                # As many items as fit side by side are compared at once.
+                if used + bits > BITS:
+                    key, distinct = in_order(key)
+                    used = distinct.bit_length()
+                key = key << bits | self.items[starts + place]
+                used += bits
+            key, distinct = in_order(key)
+            ranks[rows] = first + key
+            first += distinct
         return ranks
 
+    @cached_property
     def distinct(self) -> tuple[Ints, Ints, Ints]:
         """Where each distinct set stands first, how often it occurs, and every set's rank.
 
-        >>> first, times, ranks = Sets(np.array([4, 2, 4]), np.array([0, 1, 2, 3])).distinct()
+        >>> first, times, ranks = Sets(np.array([4, 2, 4]), np.array([0, 1, 2, 3])).distinct
         >>> first.tolist(), times.tolist(), ranks.tolist()
         ([1, 0], [1, 2], [1, 0, 1])
         """
-        ranks = self.ranks()
-        _, first, times = np.unique(ranks, return_index=True, return_counts=True)
-        return first, times, ranks
+        times = np.bincount(self.ranks)
+        first = np.empty(len(times), np.int64)
+        # Of several values for one place, the last stays.
+        first[self.ranks[::-1]] = np.arange(len(self))[::-1]
+        return first, times, self.ranks
 
 
 def integers(name: str, values: npt.ArrayLike) -> Ints:
@@ -152,10 +173,33 @@ def rows_of(offsets: Ints, occurrences: int) -> Ints:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
+def changes(*columns: Ints) -> npt.NDArray[np.bool_]:
+    """Where any column has another value than the row before; the first row is new."""
+    new = np.ones(len(columns[0]), np.bool_)
+    new[1:] = False
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
 def distinct_numbers(numbers: Ints) -> Ints:
-    """Each number, from 0 on, once and in order: `np.unique` hashes, and is slower here."""
+    """Each number once and in order: `np.unique` hashes, and is slower here."""
     line = np.sort(numbers)
-    return line[np.diff(line, prepend=-1) > 0]
+    return line[changes(line)]
+
+
+def in_order(numbers: Ints) -> tuple[Ints, int]:
+    """The place of each number among the distinct ones, and how many these are.
+
+    >>> places, distinct = in_order(np.array([7, 3, 7]))
+    >>> places.tolist(), distinct
+    ([1, 0, 1], 2)
+    """
+    order = np.argsort(numbers)
+    new = changes(numbers[order])
+    places = np.empty(len(numbers), np.int64)
+    places[order] = np.cumsum(new) - 1
+    return places, int(new.sum())
 
 
 def spans(starts: Ints, sizes: Ints) -> Ints:

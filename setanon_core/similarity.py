@@ -16,30 +16,30 @@ Deviation:  the paper gives no thresholds, and one on letters does not bring tog
 
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from setanon_core.columns import appearances
 from setanon_core.errors import InvalidParameterError
-from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers
-from setanon_core.texts import cut_each, fold_each
+from setanon_core.sets import Ints, bounds_of
+from setanon_core.sharing import as_sets, shared_weight
+from setanon_core.texts import fold_and_cut
 
 Bools = npt.NDArray[np.bool_]
 
-Name = TypeVar("Name", bound=Hashable)
+Masks = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.uint8]
 
 Similar = Callable[[Ints, Ints], Bools]
 """For pairs of texts, given by their numbers in two columns: is each pair similar?"""
 
 CLASSES: Final = 32
-"""Classes in which letters are counted, up to two of each: 64 bits; a to z have one each."""
+"""Classes in which letters are counted, up to four of each: 128 bits; a to z have one each."""
 
 TEXTS_AT_ONCE: Final = 1 << 16
 """Texts whose letters are counted in one go: 16 MB of counts."""
@@ -83,11 +83,19 @@ class EditDistance:
 
     def over(self, texts: Sequence[str]) -> Similar:
         """Prepare the texts for both distances."""
-        folded = fold_each(texts, fold)
-        by_letters = _by_letters(folded, self.relative, self.absolute)
-        if self.words is None:
-            return by_letters
-        return _either([_by_words(folded, self.words), by_letters])
+        folded, words, sizes = fold_and_cut(texts, fold, words_of)
+        near, close = _by_letters(folded, self.relative, self.absolute)
+        by_words = _nothing if self.words is None else _by_words(words, sizes, self.words)
+
+        def similar(a: Ints, b: Ints) -> Bools:
+            answer = by_words(a, b)
+            pairs = near(a, b)
+            # What words have settled is not compared letter by letter.
+            pairs = pairs[~answer[pairs]]
+            answer[pairs] = close(a[pairs], b[pairs])
+            return answer
+
+        return similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,101 +145,92 @@ def _either(judges: Sequence[Similar]) -> Similar:
     return similar
 
 
-def _by_letters(texts: Sequence[str], relative: float, absolute: int) -> Similar:
-    column = np.array([*texts, None], object)[:-1]
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    masks = _letter_masks(texts, lengths)
-    # It grows with the length: that of a pair is the larger of its two.
-    allowed = np.minimum(relative * lengths, absolute)
+def _nothing(a: Ints, _: Ints) -> Bools:
+    return np.zeros(len(a), np.bool_)
 
-    def similar(a: Ints, b: Ints) -> Bools:
-        answer = np.zeros(len(a), np.bool_)
+
+def _by_letters(
+    texts: Sequence[str], relative: float, absolute: int
+) -> tuple[Callable[[Ints, Ints], Ints], Similar]:
+    """Which pairs may be close, by their letters; and which of such pairs are."""
+    column = np.array([*texts, None], object)[:-1]
+    lengths = np.fromiter(map(len, texts), np.int32, len(texts))
+    few, many = np.ascontiguousarray(_letter_masks(texts, lengths).T)
+    # It grows with the length: that of a pair is the larger of its two. Distances are whole, and
+    # so may their limits be.
+    allowed = np.minimum(relative * lengths, absolute).astype(np.int32)
+
+    def near(a: Ints, b: Ints) -> Ints:
         limit = np.maximum(allowed[a], allowed[b])
         pairs = np.flatnonzero(np.abs(lengths[a] - lengths[b]) <= limit)
-        pairs = pairs[(lengths[a[pairs]] > 0) & (lengths[b[pairs]] > 0)]
-        mask, other = masks[a[pairs]], masks[b[pairs]]
+        a, b, limit = a[pairs], b[pairs], limit[pairs]
         # An edit takes away one letter at most, and brings one at most.
-        bound = np.maximum(np.bitwise_count(mask & ~other), np.bitwise_count(other & ~mask))
-        pairs = pairs[bound <= limit[pairs]]
+        lost, found = _differing(few[a], few[b])
+        left = np.flatnonzero((lost <= limit) & (found <= limit))
+        pairs, a, b, limit = pairs[left], a[left], b[left], limit[left]
+        more_lost, more_found = _differing(many[a], many[b])
+        kept = (lost[left] + more_lost <= limit) & (found[left] + more_found <= limit)
+        within: Ints = pairs[kept & (lengths[a] > 0) & (lengths[b] > 0)]
+        return within
+
+    def close(a: Ints, b: Ints) -> Bools:
         distance = process.cpdist(
-            column[a[pairs]].tolist(),
-            column[b[pairs]].tolist(),
+            column[a].tolist(),
+            column[b].tolist(),
             scorer=Levenshtein.distance,
             score_cutoff=absolute,
             dtype=np.int64,
         )
-        answer[pairs] = distance <= limit[pairs]
+        answer: Bools = distance <= np.maximum(allowed[a], allowed[b])
         return answer
 
-    return similar
+    return near, close
 
 
-def _by_words(texts: Sequence[str], share: float) -> Similar:
-    words, sizes = cut_each(texts, words_of)
-    found, names = _as_sets(words, sizes)
+def _differing(a: Masks, b: Masks) -> tuple[Counts, Counts]:
+    """How many bits only the first has, and how many only the second."""
+    return np.bitwise_count(a & ~b), np.bitwise_count(b & ~a)
+
+
+def _by_words(words: Sequence[str], sizes: Ints, share: float) -> Similar:
+    found, names = as_sets(words, sizes)
     letters = np.fromiter(map(len, names), np.int64, len(names))
     total = np.diff(bounds_of(letters[found.items])[found.offsets])
-    common = common_weight(found, letters)
+    sharing = shared_weight(found, letters)
 
     def similar(a: Ints, b: Ints) -> Bools:
-        larger = np.maximum(total[a], total[b])
-        shared = common(a, b)
-        answer: Bools = (shared > 0) & (larger - shared <= share * larger)
+        answer = _nothing(a, b)
+        pairs, shared = sharing(a, b)
+        larger = np.maximum(total[a[pairs]], total[b[pairs]])
+        answer[pairs] = (shared > 0) & (larger - shared <= share * larger)
         return answer
 
     return similar
 
 
-def number_sets(collections: Iterable[Sequence[Name]]) -> tuple[Sets, list[Name]]:
-    """Number what the collections hold, by first appearance, and return them as sets."""
-    found = list(collections)
-    sizes = np.fromiter(map(len, found), np.int64, len(found))
-    return _as_sets(chain.from_iterable(found), sizes)
+def _letter_masks(texts: Sequence[str], lengths: npt.NDArray[np.int32]) -> Masks:
+    """One bit for each class of letters that a text has, and for each that it has 2, 3, 4 times.
 
-
-def _as_sets(names: Iterable[Name], sizes: Ints) -> tuple[Sets, list[Name]]:
-    """The same for names in a row, and how many of them each collection has."""
-    numbers, distinct = appearances(names)
-    n, width = len(sizes), max(len(distinct), 1)
-    cells = distinct_numbers(np.repeat(np.arange(n) * width, sizes) + numbers)
-    rows = cells // width
-    return Sets(cells - rows * width, bounds_of(np.bincount(rows, minlength=n))), distinct
-
-
-def common_weight(sets: Sets, weights: Ints) -> Callable[[Ints, Ints], Ints]:
-    """Weigh what two sets have in common, for many pairs of sets at once."""
-    from scipy.sparse import csr_array
-
-    shape = (len(sets), sets.width)
-    weighed = csr_array((weights[sets.items], sets.items, sets.offsets), shape)
-    present = csr_array((np.ones(len(sets.items), np.int64), sets.items, sets.offsets), shape)
-    bits = np.left_shift(np.uint64(1), (sets.items % 64).astype(np.uint64))
-    masks = np.zeros(len(sets), np.uint64)
-    np.bitwise_or.at(masks, sets.rows, bits)
-
-    def common(a: Ints, b: Ints) -> Ints:
-        weight = np.zeros(len(a), np.int64)
-        # Sets without a common bit have nothing in common; most pairs end here.
-        pairs = np.flatnonzero(masks[a] & masks[b])
-        weight[pairs] = weighed[a[pairs]].multiply(present[b[pairs]]).sum(axis=1)
-        return weight
-
-    return common
-
-
-def _letter_masks(texts: Sequence[str], lengths: Ints) -> npt.NDArray[np.uint64]:
-    """One bit for each class of letters that a text has, and one for each that it has twice."""
-    masks = np.zeros(len(texts), np.uint64)
+    The first column is about one and two times, the second about three and four.
+    """
+    masks = np.zeros((len(texts), 2), np.uint64)
+    times = np.arange(4, dtype=np.uint8)[:, None]
     for start in range(0, len(texts), TEXTS_AT_ONCE):
-        some = slice(start, start + TEXTS_AT_ONCE)  # lone surrogates are letters like any other
-        points = "".join(texts[some]).encode("utf-32-le", "surrogatepass")
-        classes = np.frombuffer(points, "<u4").astype(np.int64) % CLASSES
+        some = slice(start, start + TEXTS_AT_ONCE)
         rows = len(lengths[some])
-        cells = np.repeat(np.arange(rows) * CLASSES, lengths[some]) + classes
-        counts = np.bincount(cells, minlength=rows * CLASSES).reshape(rows, CLASSES)
-        bits = np.packbits(np.hstack((counts > 0, counts > 1)), axis=1)
-        masks[some] = bits.view(np.uint64).ravel()
+        cells = np.repeat(np.arange(rows) * CLASSES, lengths[some])
+        cells += _points("".join(texts[some])) % CLASSES
+        counts = np.minimum(np.bincount(cells, minlength=rows * CLASSES), 4).astype(np.uint8)
+        bits = np.packbits(counts.reshape(rows, 1, CLASSES) > times, axis=2)
+        masks[some] = bits.reshape(rows, -1).view(np.uint64)
     return masks
+
+
+def _points(text: str) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """The code points; lone surrogates are letters like any other."""
+    if text.isascii():
+        return np.frombuffer(text.encode(), np.uint8)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
 def check_share(name: str, value: object) -> None:

@@ -57,7 +57,7 @@ def strip(records: Records, params: Params, held: Ints | None = None) -> Strippe
         stay = np.flatnonzero(records.sizes > 0)
         left = records.take(stay).keep_items(publishable & ~hopeless(records, params))
     return Stripped(
-        records=Records(left.items, left.offsets, records.users[stay], records.vocabulary),
+        records=Records.of_sets(left, records.users[stay], records.vocabulary),
         positions=stay,
         cost=len(records.items) - len(left.items),
         empty=int((records.sizes == 0).sum()),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setanon_core.sets import Ints
+from setanon_core.sets import Ints, changes
 
 
 def nth_users(groups: Ints, users: Ints) -> tuple[Ints, Ints]:
@@ -12,14 +12,14 @@ def nth_users(groups: Ints, users: Ints) -> tuple[Ints, Ints]:
     >>> place.tolist(), number.tolist()
     ([1, 0, 1, 0], [2, 2, 2, 1])
     """
-    order = np.lexsort((users, groups))
-    new_group = np.diff(groups[order], prepend=-np.inf) != 0
-    new_user = new_group | (np.diff(users[order], prepend=-np.inf) != 0)
+    width = int(users.max(initial=0)) + 1
+    order = np.argsort(groups * width + users)
+    new_group, new_user = changes(groups[order]), changes(groups[order], users[order])
     row = np.cumsum(new_group) - 1
     seen = np.cumsum(new_user) - 1
     place, number = np.empty((2, len(order)), np.int64)
     place[order] = seen - seen[new_group][row]
-    number[order] = np.bincount(row, new_user)[row]
+    number[order] = np.diff(seen[new_group], append=new_user.sum())[row]
     return place, number
 
 
@@ -30,7 +30,7 @@ def repeats(*columns: Ints) -> Ints:
     [0, 0, 1, 2]
     """
     order = np.lexsort(columns[::-1])
-    new = np.any([np.diff(column[order], prepend=-np.inf) != 0 for column in columns], axis=0)
+    new = changes(*(column[order] for column in columns))
     place = np.arange(len(order))
     earlier = np.empty(len(order), np.int64)
     earlier[order] = place - np.maximum.accumulate(np.where(new, place, 0))

@@ -27,14 +27,19 @@ REJECTED: Final = """
 
 THREADS_IN_ORDER: Final = """
     SELECT count(*) AS rows, count(*) FILTER (thread IS DISTINCT FROM above) AS threads,
-        coalesce(sum(hash(user, time, query)::HUGEINT), 0)
-            <> (SELECT coalesce(sum(hash(user, time, query)::HUGEINT), 0) FROM raw_log)
-            OR count(*) <> (SELECT count(*) FROM raw_log) AS other_rows,
         count(*) FILTER ((thread IS NOT NULL AND user IS NOT NULL AND position IS NOT NULL
             AND CASE WHEN thread = above THEN user = user_above AND position > place_above
             ELSE above IS NULL OR thread > above END) IS NOT TRUE) AS disorder
     FROM (SELECT *, lag(thread) OVER () AS above, lag(user) OVER () AS user_above,
         lag(position) OVER () AS place_above FROM threads)"""
+
+OTHER_ROWS: Final = """
+    SELECT sums.n <> due.n OR sums.entries <> due.entries AS other_rows
+    FROM (SELECT count(*) AS n, coalesce(sum(hash(user, time, query)::HUGEINT), 0) AS entries
+        FROM threads) AS sums,
+    (SELECT count(*) AS n, coalesce(sum(hash(user, time, query)::HUGEINT), 0) AS entries
+        FROM raw_log) AS due"""
+"""Asked by itself: rows are looked at in their order by one core, and in any order by all."""
 
 THREADS: Final = """
     WITH balance AS (
@@ -57,7 +62,6 @@ CLUSTERS: Final = """
     SELECT count(*) AS threads, (SELECT count(*) FROM sizes) AS clusters,
         (SELECT coalesce(max(n), 0) FROM sizes) AS largest_cluster,
         count(*) - count(user) AS unnamed,
-        count(*) FILTER ((thread > above) IS FALSE OR thread IS NULL) AS disorder,
         count(*) FILTER (coalesce(len(keys), 0) = 0
             OR len(keys) <> (SELECT max(len(keys)) FROM clusters)) AS without_keys,
         -- What the items are among is counted only where they are not the words themselves.
@@ -67,8 +71,12 @@ CLUSTERS: Final = """
             OR CASE WHEN len(list_filter(items, lambda item: list_contains(words, item)))
                 = len(items) THEN false ELSE len(items) > list_unique(words) END
             OR (len(items) = 0) <> (len(words) = 0)) AS odd_sizes
-    FROM (SELECT *, lag(thread) OVER () AS above FROM clusters)"""
+    FROM clusters"""
 """Threads, clusters of the first round, and threads whose columns contradict each other."""
+
+CLUSTERS_IN_ORDER: Final = """
+    SELECT count(*) FILTER ((thread > above) IS FALSE OR thread IS NULL) AS disorder
+    FROM (SELECT thread, lag(thread) OVER () AS above FROM clusters)"""
 
 REPEATED: Final = "SELECT count(*) - count(DISTINCT thread) AS repeated FROM clusters"
 
@@ -116,7 +124,7 @@ def count_lines(connection: Connection, raw: str) -> dict[str, int]:
 def count_threads(connection: Connection) -> dict[str, int]:
     """Rows that only the log or only the threads have, and threads that are not as they must be."""
     counts = counted(connection, THREADS_IN_ORDER)
-    if counts.pop("other_rows") or counts.pop("disorder"):
+    if counts.pop("disorder") or counted(connection, OTHER_ROWS)["other_rows"]:
         return counted(connection, THREADS)
     faults = ("lost_rows", "added_rows", "mixed_threads", "repeated_positions")
     return counts | dict.fromkeys(faults, 0)
@@ -125,6 +133,6 @@ def count_threads(connection: Connection) -> dict[str, int]:
 def count_clusters(connection: Connection) -> dict[str, int]:
     """Threads and clusters, and threads whose columns contradict each other."""
     counts = counted(connection, CLUSTERS)
-    if counts.pop("disorder"):
+    if counted(connection, CLUSTERS_IN_ORDER)["disorder"]:
         counts["unnamed"] += counted(connection, REPEATED)["repeated"]
     return counts

@@ -27,13 +27,6 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Everything that may be published, by format, with DuckDB's types: all else is one too many."""
 
-ODD: Final = {
-    "queries": """position IS NULL OR query IS NULL OR query = '' OR query LIKE ' %'
-        OR query LIKE '% ' OR query LIKE '%  %'""",
-    "sets": "keywords IS NULL OR keywords IS DISTINCT FROM list_sort(list_distinct(keywords))",
-}
-"""Rows that a reader could not split into keywords, or not into the same ones."""
-
 PROMISES: Final[Mapping[str, str]] = {
     "every_set_has_k_users": "Every published set of keywords is that of at least $k users.",
     "every_keyword_has_owners": "At least $min_owners users typed each published keyword.",
@@ -43,6 +36,9 @@ PROMISES: Final[Mapping[str, str]] = {
     "edits_match_the_cost_report": "A recount of the edits finds what the cost report says.",
 }
 """What a release promises, in a sentence each; the same in Dagster and in Data Docs."""
+
+PROBE: Final = 100_000
+"""Threads that settle most keywords: the common ones."""
 
 TOTAL: Final = "SELECT * FROM cost_report WHERE round = 'total'"
 
@@ -59,16 +55,27 @@ def users_per_set(connection: Connection, kind: Format) -> "pd.DataFrame":
     ).df()
 
 
-def owners_per_keyword(connection: Connection, kind: Format) -> "pd.DataFrame":
-    """How many published keywords so many users typed; one row of zeros for no release."""
+def owners_per_keyword(connection: Connection, kind: Format, enough: int) -> "pd.DataFrame":
+    """How many published keywords so many users typed, counted up to `enough` of them.
+
+    One row of zeros for no release.
+    """
     gather(connection, kind)
+    enough = max(int(enough), 1)
+    # Whoever typed a word in some of the threads typed it: what these settle is not counted on.
     return connection.execute(
         f"""
         WITH published AS (SELECT DISTINCT unnest({WORDS[kind]}) AS keyword FROM gathered),
-        typed AS (SELECT DISTINCT user, unnest(words) AS keyword FROM clusters),
+        common AS (
+            SELECT keyword FROM (
+                SELECT DISTINCT "user", unnest(words) AS keyword FROM (FROM clusters LIMIT {PROBE}))
+            GROUP BY keyword HAVING count("user") >= {enough}),
+        doubtful AS MATERIALIZED (FROM published ANTI JOIN common USING (keyword)),
         held AS (
-            SELECT count(user) AS owners
-            FROM published LEFT JOIN typed USING (keyword) GROUP BY keyword)
+            SELECT least(count(DISTINCT "user"), {enough}) AS owners FROM doubtful LEFT JOIN
+                (SELECT "user", unnest(words) AS keyword FROM clusters) USING (keyword)
+            GROUP BY keyword
+            UNION ALL SELECT {enough} FROM published SEMI JOIN common USING (keyword))
         SELECT owners, count(*) AS keywords FROM held GROUP BY owners
         UNION ALL SELECT 0, 0 WHERE NOT EXISTS (FROM anonymized_threads)
         ORDER BY owners"""
@@ -82,22 +89,22 @@ def identifiers(connection: Connection, kind: Format) -> "pd.DataFrame":
     look like that of many.
     """
     gather(connection, kind)
+    place = "position IS NULL" if kind == "queries" else "false"
     return connection.execute(
         f"""
         SELECT
             (SELECT rows FROM numbers) AS rows,
             (SELECT distinct_rows FROM numbers) AS distinct_rows,
             (SELECT count(*) FROM ledger) AS ids,
-            (SELECT least(count(DISTINCT thread_id), count(DISTINCT thread)) FROM ledger)
-                AS distinct_ids,
-            (SELECT count(*) FILTER (malformed) FROM found)
-                + (SELECT count(*) FROM anonymized_threads WHERE {ODD[kind]}) AS malformed,
+            -- A thread that is found twice has two entries; what is not found is unmatched.
+            (SELECT least(count(*) + (SELECT threads FROM numbers) - (SELECT count(*) FROM found),
+                count(DISTINCT thread)) FROM ledger) AS distinct_ids,
+            (SELECT coalesce(sum(malformed), 0)::BIGINT FROM gathered)
+                + (SELECT count(*) FROM anonymized_threads WHERE {place}) AS malformed,
             -- Threads that the ledger lacks, entries that the release lacks, entries that err.
             (SELECT count(*) - count(thread) FROM found)
                 + abs((SELECT count(*) FROM ledger) - (SELECT count(thread) FROM found))
-                + (SELECT count(*) FROM ledger LEFT JOIN clusters USING (thread)
-                WHERE ledger.user IS NULL OR ledger.user IS DISTINCT FROM clusters.user)
-                AS unmatched"""
+                + (SELECT coalesce(sum(errs), 0)::BIGINT FROM gathered) AS unmatched"""
     ).df()
 
 

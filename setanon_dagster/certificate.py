@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from hashlib import file_digest
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
@@ -114,7 +114,7 @@ def certificate_of(
         "sha256": {THREADS: digest},
         "parameters": dict(told),
         "cost": dict(costs),
-        "verdict": asdict(verdict),
+        "verdict": {each.name: getattr(verdict, each.name) for each in fields(FileVerdict)},
         "versions": {"setanon": own, "duckdb": version("duckdb")},
     }
 

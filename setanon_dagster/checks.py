@@ -29,8 +29,9 @@ from setanon_dagster.accounts import (
     count_threads,
 )
 from setanon_dagster.audit import PROMISES
+from setanon_dagster.examiner import examined
 from setanon_dagster.gathering import Connection, Files, opened
-from setanon_dagster.validation import Asked, Finding, examine
+from setanon_dagster.validation import Asked, Finding
 
 ALL: Final = "all"
 """The folder of the Data Docs where there are no partitions."""
@@ -160,7 +161,7 @@ def _promises(
 ) -> Findings:
     part = context.partition_key if context.has_partition_key else ALL
     folder = None if docs is None else docs / re.sub(r"[^\w.-]", "_", part)
-    return examine(partial(limited, files), asked, folder)
+    return examined(partial(limited, files), asked, folder)
 
 
 def _lines(

@@ -16,6 +16,8 @@ from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_dagster.certificate import THREADS
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo_release import LOG, USERS, demo_config, demo_folder, published_threads
+from setanon_dagster.examiner import examiner
+from setanon_dagster.loading import leave, loading
 from setanon_dagster.options import config_of, knob_options, several_k
 from setanon_dagster.progress import Progress, write, write_summary, write_verdict
 from setanon_dagster.released import verify_file
@@ -193,9 +195,10 @@ def _release(config: ReleaseConfig) -> Path:
     """Release, with progress on stderr and the summary on stdout; refused, that is an error."""
     progress = Progress(Console(stderr=True))
     progress.started("loading Dagster")
-    from setanon_dagster.running import run_release
-
-    outcome = run_release(config, progress)
+    with examiner():
+        with loading():
+            from setanon_dagster.running import run_release
+        outcome = run_release(config, progress)
     for remark in outcome.remarks:
         write(Console(stderr=True), remark, "yellow")
     if outcome.folder is None:
@@ -204,5 +207,15 @@ def _release(config: ReleaseConfig) -> Path:
     return outcome.folder
 
 
+def run() -> None:
+    """Run the command that was asked for as a process of its own, which ends with it."""
+    try:
+        main()
+    except SystemExit as ended:
+        if isinstance(ended.code, int):
+            leave(ended.code)
+        raise
+
+
 if __name__ == "__main__":
-    main()
+    run()

@@ -19,22 +19,34 @@ Connection = duckdb.DuckDBPyConnection
 Files = Mapping[str, Path]
 """The Parquet file of each stage that is looked at."""
 
+SPELLED: Final[Mapping[str, str]] = {
+    # A query that a thread repeats says nothing new: it is left out before texts get long.
+    "queries": """
+        SELECT thread_id, string_agg(query, ' ') AS spelled,
+            min("group") IS NULL OR min("group") <> max("group") AS mixed
+        FROM (SELECT DISTINCT thread_id, "group", coalesce(query, '') AS query
+            FROM anonymized_threads) GROUP BY thread_id""",
+    "sets": """
+        SELECT thread_id, keywords AS spelled, "group" IS NULL AS mixed FROM anonymized_threads""",
+}
+"""What every published thread says, in whatever order."""
+
 SETS: Final[Mapping[str, str]] = {
     # A query is split at every blank: one too many is a keyword that nobody typed. As text, which
     # is quicker to compare: no keyword of a query has a blank, so no two sets are spelled alike.
-    "queries": """
-        SELECT thread_id, array_to_string(list_sort(list_distinct(string_split(
-            string_agg(coalesce(query, ''), ' '), ' '))), ' ') AS keywords,
-            min("group") IS NULL OR min("group") <> max("group") AS mixed
-        FROM anonymized_threads GROUP BY thread_id""",
-    "sets": """
-        SELECT thread_id, list_sort(list_distinct(keywords)) AS keywords, "group" IS NULL AS mixed
-        FROM anonymized_threads""",
+    "queries": "array_to_string(list_sort(list_distinct(string_split(spelled, ' '))), ' ')",
+    "sets": "list_sort(list_distinct(spelled))",
 }
-"""The keyword set of every published thread."""
+"""The keyword set of what is said."""
 
 WORDS: Final = {"queries": "string_split(keywords, ' ')", "sets": "keywords"}
 """Those keywords as a list."""
+
+ODD: Final = {
+    "queries": "list_contains(string_split(spelled, ' '), '')",
+    "sets": "spelled <> list_sort(list_distinct(spelled))",
+}
+"""What a reader could not split into keywords, or not into the same ones; nor can what is null."""
 
 ENTRY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
 """What tells one row of a release from all others."""
@@ -72,20 +84,29 @@ def gather(connection: Connection, kind: Format) -> None:
     """Gather the published threads, and then their sets, unless that has been done."""
     number(connection, kind)
     connection.execute(
-        f"""CREATE TEMP TABLE IF NOT EXISTS found AS SELECT thread, "user", keywords, mixed
+        f"""CREATE TEMP TABLE IF NOT EXISTS found AS SELECT thread, "user", spelled, mixed
             OR NOT coalesce(regexp_full_match(thread_id, '[0-9a-f]{{32}}'), false) AS malformed
-        FROM ({SETS[kind]}) LEFT JOIN ledger USING (thread_id)"""
+        FROM ({SPELLED[kind]}) LEFT JOIN ledger USING (thread_id)"""
     )
-    # By set and user, then by set: that spills, and counting distinct users would not.
+    # Many threads say the same: words are sorted once for all of them. By set and user, then by
+    # set: that spills, and counting distinct users would not.
     connection.execute(
         f"""CREATE TEMP TABLE IF NOT EXISTS gathered AS
+        WITH spellings AS (SELECT spelled, {SETS[kind]} AS keywords, {ODD[kind]} AS odd
+            FROM (SELECT DISTINCT spelled FROM found))
         SELECT keywords, count("user") AS users, sum(threads)::BIGINT AS threads,
-            sum(typed)::BIGINT AS typed, sum(held)::BIGINT AS held
+            sum(typed)::BIGINT AS typed, sum(held)::BIGINT AS held,
+            sum(malformed)::BIGINT AS malformed, sum(errs)::BIGINT AS errs
         FROM (
             SELECT keywords, found."user", count(*) AS threads, count(words) AS typed,
                 sum(len(list_filter({WORDS[kind]}, lambda word: list_contains(words, word))))
-                AS held
-            FROM found LEFT JOIN clusters USING (thread) GROUP BY keywords, found."user")
+                AS held,
+                count(*) FILTER (malformed OR coalesce(odd, true)) AS malformed,
+                -- The ledger must name whoever typed the thread.
+                count(*) FILTER (thread IS NOT NULL AND (found."user" IS NULL
+                    OR found."user" IS DISTINCT FROM clusters."user")) AS errs
+            FROM found LEFT JOIN spellings USING (spelled) LEFT JOIN clusters USING (thread)
+            GROUP BY keywords, found."user")
         GROUP BY keywords"""
     )
 

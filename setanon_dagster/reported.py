@@ -14,7 +14,7 @@ from setanon_dagster.measuring import measure_table
 from setanon_dagster.parquet import connect, read_parquet
 from setanon_dagster.publish import Published
 from setanon_dagster.report import report_of, write_report
-from setanon_dagster.report.inputs import Report, measures_of, sweep_points
+from setanon_dagster.report.inputs import GroupSize, Report, measures_of, sweep_points
 from setanon_dagster.stages import TOTAL, cost_table, threads_of
 
 KS: Final = (2, 3, 5, 10, 20)
@@ -31,6 +31,7 @@ def write_release_report(
         published.name,
         certificate,
         files,
+        sizes=(GroupSize(*size) for size in published.verdict.sizes),
         sweep=sweep_points(_sweep(config, files["clusters"])) if full else (),
         measures=measures_of(_measures(config, files["clusters"])) if full else (),
         show_threads=config.show_threads,

@@ -15,6 +15,7 @@ from setanon_dagster.certificate import CERTIFICATE
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
 from setanon_dagster.interrupts import Interrupts
+from setanon_dagster.loading import loading
 
 LOGGER: Final = "setanon"
 INTERRUPTED: Final = "DagsterExecutionInterruptedError"
@@ -86,8 +87,9 @@ def _run(config: ReleaseConfig, listener: logging.Handler) -> bool:
         logger.addHandler(listener)
         return logger
 
-    quiet = {"telemetry": {"enabled": False}}
-    with warnings.catch_warnings(), dg.DagsterInstance.ephemeral(settings=quiet) as instance:
+    with loading():  # an instance has yet to load half of what Dagster is
+        kept = dg.DagsterInstance.ephemeral(settings={"telemetry": {"enabled": False}})
+    with warnings.catch_warnings(), kept as instance:
         # Of Dagster and its neighbours about each other: not for whoever wants a release.
         warnings.simplefilter("ignore")
         definitions = dg.Definitions.merge(

@@ -9,6 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
+from setanon_dagster.whole import whole
+
 STAGING: Final = ".staging-"
 """How the names of folders begin that nobody should look into."""
 
@@ -46,10 +48,8 @@ def _remove(path: Path) -> None:
 
 def copy_private(source: Path, target: Path) -> None:
     """Copy a private file for its owner's eyes only, from the first byte on."""
-    with source.open("rb") as origin, open(target, "xb", opener=_private) as copy:
-        shutil.copyfileobj(origin, copy)
-        copy.flush()
-        os.fsync(copy.fileno())
+    with whole(target) as file:
+        shutil.copyfile(source, file)
 
 
 def hold(source: Path, target: Path) -> None:
@@ -60,14 +60,7 @@ def hold(source: Path, target: Path) -> None:
         copy_private(source, target)
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def write_public(path: Path, text: str) -> None:
     """Write a text that all may read."""
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fchmod(file.fileno(), 0o644)
-        os.fsync(file.fileno())
+    with whole(path, 0o644) as file:
+        file.write_text(text, encoding="utf-8", newline="\n")

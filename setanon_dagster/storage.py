@@ -16,13 +16,14 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_dagster.parquet import (
+    QUICK,
     connect,
-    flush_folder,
     private_folder,
     read_parquet,
     without_contents,
     write_parquet,
 )
+from setanon_dagster.whole import flush_folder
 
 UNPARTITIONED: Final = "all"
 """The name of the only file of an asset without partitions."""
@@ -90,9 +91,8 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
                     obj,
                     path,
                     types=_declared_types(context.definition_metadata),
-                    name=_name(context.asset_key),
-                    connection=connection,
-                )
+                    name=_name(context.asset_key), connection=connection, level=QUICK,
+                )  # fmt: skip
             # What the file says, not the relation: an ENUM's type would list its values.
             stored = read_parquet(path, connection, _name(context.asset_key))
             schema = table_schema(stored)

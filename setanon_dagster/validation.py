@@ -66,7 +66,9 @@ class Asked:
         kind, k = self.format, self.k
         return {
             "every_set_has_k_users": lambda: users_per_set(connection, kind),
-            "every_keyword_has_owners": lambda: owners_per_keyword(connection, kind),
+            "every_keyword_has_owners": lambda: owners_per_keyword(
+                connection, kind, max(k, self.min_owners)
+            ),
             "thread_ids_are_unique": lambda: identifiers(connection, kind),
             "no_user_or_time_column": lambda: published_columns(connection),
             "every_row_is_accounted_for": lambda: rows_accounted_for(connection, kind, k),

@@ -50,3 +50,11 @@ class FileVerdict(Verdict):
             if "sentence" in each.metadata and (count := getattr(self, each.name))
         )
         return [*([said] if self.violations else []), *faults]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedVerdict(FileVerdict):
+    """The same, with what the verifier counted on its way; that is private."""
+
+    sizes: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
+    """So many users have so many sets, with so many threads; by users."""

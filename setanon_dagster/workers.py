@@ -56,4 +56,6 @@ def workers(number: int, threads: int) -> Iterator[None]:
         ProcessPoolExecutor(number, get_context("spawn"), threadpool_limits, (1, "blas")) as pool,
         lent(Processes(pool, number)),
     ):
+        for _ in range(number):
+            pool.submit(abs, 0)  # they start now, and not when there is work for them
         yield

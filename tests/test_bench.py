@@ -1,5 +1,6 @@
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -82,21 +83,41 @@ def test_the_memory_and_time_of_children_count():
     assert done.between(0, done.wall) == (pytest.approx(done.cpu, abs=0.2), done.peak)
 
 
-def test_the_script_of_an_afternoon_promises_what_a_release_promises():
-    from naive import anonymized, threads_of
-
+@pytest.mark.parametrize("script", ["naive", "dictionary"])
+def test_what_one_would_write_promises_what_a_release_promises(script):
     from setanon_core import verify
 
-    assert threads_of(["pine straw", "caffeine", "pine straw mulch", "pine straw"]) == [
+    way = import_module(script)
+    assert way.threads_of(["pine straw", "caffeine", "pine straw mulch", "pine straw"]) == [
         {"pine", "straw", "mulch"},
         {"caffeine"},
     ]
     threads = [{"a", "b"}, {"a", "b"}, {"a", "b", "rare"}, {"c"}, {"c"}, {"a", "b"}]
     users = ["1", "2", "3", "4", "4", "1"]
-    published = anonymized(threads, users, 3, 2)
+    published = way.anonymized(threads, users, 3)
 
     assert published == [{"a", "b"}] * 3 + [None, None] + [{"a", "b"}]
     assert verify(published, 3, users).ok
+
+
+def test_each_thread_is_in_one_cluster_with_neighbours_that_were_left():
+    from naive import clusters_of
+
+    near = [{"a", "b", "c", "d"}, {"a", "b", "c", "e"}, set(), {"x", "y"}, {"a", "b", "c", "d"}]
+
+    assert list(clusters_of(near)) == [[0, 1, 4], [3]]
+
+
+def test_a_log_is_published_in_all_ways_and_verified_by_one(tmp_path):
+    import instead
+    import scale
+
+    ours, _, alike, _, script, other = instead.compare(SIZE, scale.Asked(tmp_path, workers=1))
+
+    assert [row["verified"] for row in (ours, alike, script, other)] == [True] * 4
+    assert script["threads"] == other["threads"] >= ours["threads"] > 0
+    assert "times as fast as the script" in ours
+    assert "as that with a dictionary" in alike
 
 
 def test_every_way_of_the_bench_withdraws_what_too_few_users_hold():

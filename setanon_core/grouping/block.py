@@ -120,7 +120,7 @@ def block_of(records: Records, labels: Ints, k: int, operations: Operations) -> 
     matrix = dense(held)
     if matrix.size > EXACT_CELLS:
         matrix = matrix.astype(np.float64)
-    first, _, _ = held.distinct()
+    first, _, _ = held.distinct
     _, users = np.unique(records.users, return_inverse=True)
     _, group = np.unique(np.append(labels, -1), return_inverse=True)
     slots = max(int(group.max()) + 1, len(records) // k + 1) + 1

@@ -59,8 +59,7 @@ def lower_bound(records: Records, params: Params) -> int:
     stripped = int(doomed[records.items].sum())
     rest = records
     if stripped:
-        kept = records.keep_items(~doomed)
-        rest = Records(kept.items, kept.offsets, records.users)
+        rest = Records.of_sets(records.keep_items(~doomed), records.users)
     bound = nearest_bound(rest, params)
     if len(rest) <= PROGRAM_LIMIT:
         bound = max(bound, configuration_bound(rest, params))

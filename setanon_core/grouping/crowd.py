@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.records import Records
-from setanon_core.sets import Ints, distinct_numbers, spans
+from setanon_core.sets import Ints, bounds_of, distinct_numbers, spans
 
 
 class Crowd:
@@ -14,15 +14,18 @@ class Crowd:
 
     def __init__(self, records: Records) -> None:
         """Sort the records by their sets, once."""
-        first, self.weights, self.ranks = records.distinct()
+        first, self.weights, self.ranks = records.distinct
         self.sets = records.take(first)
         self._members = np.argsort(self.ranks, kind="stable")
         self._starts = np.cumsum(self.weights) - self.weights
         width = int(records.users.max(initial=0)) + 1
         owned, users = np.divmod(distinct_numbers(self.ranks * width + records.users), width)
+        self.owners = np.bincount(owned, minlength=len(first))
+        """Users of each set."""
+
         # One set is asked for at a time, and views are quicker at that than arrays.
         self._users = users.data
-        self._bounds = np.searchsorted(owned, np.arange(len(first) + 1)).data
+        self._bounds = bounds_of(self.owners).data
 
     def members(self, sets: npt.NDArray[np.integer]) -> Ints:
         """The records with these sets."""
@@ -33,8 +36,11 @@ class Crowd:
         users, bounds = self._users, self._bounds
         met: set[int] = set()
         for s in sets:
-            # The users of one set differ: k of them are enough, and no more are looked at.
-            met.update(users[bounds[s] : min(bounds[s + 1], bounds[s] + k)])
+            low, high = bounds[s], bounds[s + 1]
+            # The users of one set differ: where there are k of them, none is looked at.
+            if high - low >= k:
+                return True
+            met.update(users[low:high])
             if len(met) >= k:
                 return True
         return False

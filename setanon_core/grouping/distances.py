@@ -15,17 +15,17 @@ from the counts: what shares at most half of its items with a long set may be ta
 what exceeds LONG_BUDGET is taken to be as near as can be.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from math import comb
 from typing import Any, Final
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from setanon_core.grouping.matrices import Bools, sparse
+from setanon_core.grouping.matrices import Bools, Floats, sparse
 from setanon_core.grouping.meetings import meetings
 from setanon_core.params import Operations
-from setanon_core.sets import Ints, Sets, spans
+from setanon_core.sets import Ints, Sets, changes, spans
 
 SUBSETS_BUDGET: Final = 12_000_000
 PER_SET: Final = 24
@@ -79,10 +79,11 @@ def around(
     spent = np.cumsum(work[long])
     seen, unseen = long[spent <= LONG_BUDGET], long[spent > LONG_BUDGET]
     matrix = sparse(sets)
+    holders = matrix.T.tocsr()
     everything = np.ones(len(sets), np.bool_)
     apart = [np.full(len(short), w[seen].sum()) for w in weights]
     for rows in _blocks(seen, sizes[seen], work[seen]):
-        b, j, overlap = meetings(matrix, rows, near_only=operations == "both")
+        b, j, overlap = meetings(matrix, holders, rows, near_only=operations == "both")
         yield rows, [_long(sets, rows, (b, j, overlap), w, operations) for w in weights], everything
         b, j, overlap = (column[place[j] >= 0] for column in (b, j, overlap))
         line = _line(limit, sizes[rows][b], overlap, operations)
@@ -186,29 +187,38 @@ def _count_subsets(
 ) -> None:
     """Count the subsets that begin at these occurrences: what F_t adds to each table."""
     sizes, limit = sets.sizes, len(tables[0]) // 2
-    present = np.unique(sizes).tolist()
+    present, column = np.unique(sizes, return_inverse=True)
     row, last, cell, t = sets.rows[first], first, sets.items[first], 1
     while len(row):
         _, cell, members = np.unique(cell, return_inverse=True, return_counts=True)
         shared = members[cell] > 1
-        row, last, cell = row[shared], last[shared], cell[shared]
+        number = np.cumsum(members > 1) - 1
+        row, last, cell = row[shared], last[shared], number[cell[shared]]
         # Few sets are left when t is large: only these are counted for.
-        new = np.diff(row, prepend=-1) > 0
-        live, at = row[new], np.cumsum(new) - 1
-        size, own = sizes[row], np.bincount(at)
+        starts = np.append(np.flatnonzero(changes(row)), len(row))
+        live = row[starts[:-1]]
+        # Counts are floats for the sake of BLAS, and exact: they are far from 2^53.
+        shape = (int((members > 1).sum()), len(present))
+        holds = csr_array((np.ones(len(row)), cell, starts), shape=(len(live), shape[0]))
+        kind = cell * shape[1] + column[row]
+        added = _added(present, t, limit, operations)
         for table, w in zip(tables, weights, strict=True):
-            heavy = w[row]
-            for z in present[bisect_left(present, t) :]:
-                held = size == z
-                total = np.bincount(cell[held], heavy[held], minlength=len(members))
-                found = np.bincount(at, total[cell], minlength=len(live)).astype(np.int64)
-                found -= own * w[live] * (sizes[live] == z)
-                for o in range(t + 1):
-                    times = (-1) ** (t - o) * comb(t, o)
-                    table[_line(limit, z, o, operations), live] += (times * found).astype(np.int32)
+            found = holds @ np.bincount(kind, w[row], shape[0] * shape[1]).reshape(shape)
+            found[np.arange(len(live)), column[live]] -= np.diff(starts) * w[live]
+            for line in np.flatnonzero(added.any(axis=0)).tolist():
+                table[line, live] += (found @ added[:, line]).astype(np.int64).astype(np.int32)
         later = sets.offsets[row + 1] - last - 1
         row, last = np.repeat(row, later), spans(last + 1, later)
         cell, t = np.repeat(cell, later) * sets.width + sets.items[last], t + 1
+
+
+def _added(present: Ints, t: int, limit: int, operations: Operations) -> Floats:
+    """How often F_t counts, for each size of the other sets, in each line of a table."""
+    added = np.zeros((len(present), 2 * limit + 1))
+    for column, z in enumerate(present.tolist()):
+        for o in range(t + 1 if t <= z else 0):
+            added[column, _line(limit, z, o, operations)] += (-1) ** (t - o) * comb(t, o)
+    return added
 
 
 def _by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401

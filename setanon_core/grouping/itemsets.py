@@ -118,9 +118,9 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     none = [np.empty(0, np.int64)]
     widths = [np.full(len(part), part.shape[1]) for part in levels]
     return Itemsets(
-        Sets(
-            np.concatenate([part.ravel() for part in levels] or none),
-            bounds_of(np.concatenate(widths or none)),
+        Sets.of_checked(
+            items=np.concatenate([part.ravel() for part in levels] or none),
+            offsets=bounds_of(np.concatenate(widths or none)),
         ),
         np.concatenate(held or [np.empty(0, np.int32)]),
         bounds_of(np.concatenate(sizes or none)),

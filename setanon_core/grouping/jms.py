@@ -105,7 +105,7 @@ class Instance:
         self.records = Records(items, records.offsets, records.users)
         self.k = params.k
         self.operations: Operations = params.operations
-        first, self.weights, self.set_of = records.distinct()
+        first, self.weights, self.set_of = records.distinct
         self.sets = self.records.take(first)
         # The set and user of each record, once, and no more than k users of a set: enough to
         # find k nearest users and to tell whether a group has k.

@@ -66,7 +66,7 @@ Work = tuple[Records, Ints, int, Operations]
 def _block(records: Records, labels: Ints, params: Params, part: Ints) -> Work:
     sets = records.take(part)
     # Without the vocabulary, which may be large.
-    own = Records(sets.items, sets.offsets, records.users[part])
+    own = Records.of_sets(sets, records.users[part])
     return own, labels[part], params.k, params.operations
 
 

@@ -21,9 +21,14 @@ OWN_LIMIT: Final = 256
 """Sets of one user up to which they are compared with each other."""
 
 
-def meetings(matrix: csr_array, rows: Ints, *, near_only: bool) -> tuple[Ints, Ints, Ints]:
-    """List (row, set, items shared); if `near_only`, only sets that share most of their items."""
-    met = matrix[rows] @ matrix.T
+def meetings(
+    matrix: csr_array, holders: csr_array, rows: Ints, *, near_only: bool
+) -> tuple[Ints, Ints, Ints]:
+    """List (row, set, items shared); if `near_only`, only sets that share most of their items.
+
+    `holders` is the same matrix with a row for each item: who turns it once need not do it again.
+    """
+    met = matrix[rows] @ holders
     near = 2 * met.data > np.diff(matrix.indptr)[met.indices]
     listed = np.flatnonzero(near | (not near_only))
     row = np.searchsorted(met.indptr, listed, side="right") - 1
@@ -44,7 +49,7 @@ def own_meetings(sets: Sets, users: Ints) -> tuple[Ints, Ints, Ints]:
         some = sets.take(part)
         keys = np.unique(users[part][some.rows] * sets.width + some.items, return_inverse=True)[1]
         matrix = sparse(Sets(keys, some.offsets))
-        i, j, overlap = meetings(matrix, np.arange(len(part)), near_only=True)
+        i, j, overlap = meetings(matrix, matrix.T.tocsr(), np.arange(len(part)), near_only=True)
         other = i != j
         found.append((part[i[other]], part[j[other]], overlap[other]))
     i, j, overlap = map(np.concatenate, zip(*found, strict=True))

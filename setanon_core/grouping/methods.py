@@ -129,7 +129,7 @@ def group(records: Records, params: Params) -> Grouping:
     labels = np.empty(len(records), np.int64)
     labels[~done] = best.labels
     # Every settled set is a group of its own; its twins in play may join or leave it.
-    labels[done] = best.labels.max() + 1 + records.ranks()[done]
+    labels[done] = best.labels.max() + 1 + records.ranks[done]
     return replace(best, labels=labels, proven_optimal=best.proven_optimal and not done.any())
 
 

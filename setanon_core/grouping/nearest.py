@@ -79,7 +79,7 @@ def _by_pairs(records: Records, operations: Operations) -> Iterator[Neighbours]:
 def _by_subsets(
     records: Records, operations: Operations, enough: int | None
 ) -> Iterator[Neighbours]:
-    first, times, number = records.distinct()
+    first, times, number = records.distinct
     sets = records.take(first)
     # A unit is one set of one user, however often that user has it.
     base = int(records.users.max()) + 1

@@ -20,7 +20,7 @@ from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
 from setanon_core.model import WITHDRAWN, Grouping
 from setanon_core.params import Params
 from setanon_core.records import Records
-from setanon_core.reporting import report
+from setanon_core.reporting import reported
 from setanon_core.sets import Ints
 
 
@@ -33,15 +33,13 @@ def open_itemsets(records: Records, params: Params) -> Grouping:
     label = np.full(len(crowd.sets), WITHDRAWN)
     if not found.complete:
         # What k users share whole needs no itemset, and may be too long to have been mined.
-        for s in np.flatnonzero((crowd.weights >= params.k) & (crowd.sets.sizes > 0)).tolist():
-            if crowd.suffices((s,), params.k):
-                label[s] = len(found.sets) + s
+        whole = np.flatnonzero((crowd.owners >= params.k) & (crowd.sets.sizes > 0))
+        label[whole] = len(found.sets) + whole
     # Most itemsets have few holders: to look at them one by one is quicker than an array of them.
     now, holders, bounds = label.data, found.holders.data, found.bounds.data
     for size in range(int(found.sets.sizes.max(initial=0)), 0, -1):
         wanted = _wanted(found, size, np.where(label == WITHDRAWN, crowd.weights, 0), params.k)
-        for tried, c in enumerate(wanted):
-            report(f"centers of {size} items opened", tried, len(wanted))
+        for c in reported(f"centers of {size} items opened", wanted):
             free = [s for s in holders[bounds[c] : bounds[c + 1]] if now[s] == WITHDRAWN]
             if crowd.suffices(free, params.k):
                 for s in free:

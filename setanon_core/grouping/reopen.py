@@ -28,7 +28,7 @@ from setanon_core.grouping.seats import Seats
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
-from setanon_core.reporting import report
+from setanon_core.reporting import reported
 from setanon_core.sets import Ints, bounds_of
 
 TRIES: Final = 2
@@ -103,8 +103,7 @@ def _promising(
     most = gains.total[some] - np.maximum(params.k - gains.number[some], 0) * loss
     order = np.argsort(-most, kind="stable")
     order = order[most[order] > 0]
-    for tried, at in enumerate(order.tolist()):
-        report("centers reopened", tried, len(order))
+    for at in reported("centers reopened", order.tolist()):
         yield int(some[at]), [c for c in near[at].tolist() if c >= 0]
 
 

@@ -2,27 +2,35 @@
 
 Paper:      none; the loss between clusters is what section 5.2 leaves on the table.
 Guarantee:  never costs more than what it was given; every group keeps k users.
-Complexity: O(pairs) a round, pairs = (distinct set, center) with an item in common, one of the
-            rarest that a center must have to be nearer than the present one.
+Complexity: O(N log N) a round for N item occurrences, and O(pairs) for the sets that could gain
+            much, pairs = (distinct set, center) with an item in common, one of the rarest that a
+            center must have to be nearer than the present one.
 Deviation:  not in the paper. Centers stand still during a round, so that all its moves add up;
             majority centers afterwards only lower the cost.
 """
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from setanon_core.flip import flip
+from setanon_core.grouping.adjacent import adjacent
 from setanon_core.grouping.matrices import Bools, sparse
 from setanon_core.grouping.seats import Seats
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
 from setanon_core.reporting import report
-from setanon_core.sets import Ints, Sets, bounds_of
+from setanon_core.sets import Ints, Sets, bounds_of, changes
 
 ROUNDS: Final = 1
 """Later rounds move one record in a hundred thousand."""
+
+ADJACENT: Final = 2
+"""What a set could gain, at most, for which it is compared with adjacent centers only."""
 
 PAIRS: Final = 2_000_000
 """Pairs of a set and a center held in memory at once."""
@@ -32,7 +40,7 @@ def rescue(records: Records, labels: Ints, params: Params) -> Ints:
     """Attach withdrawn records and reassign published ones while it pays."""
     if params.operations == "additions":
         return labels  # the union that a newcomer needs is not a center that stands still
-    first, _, ranks = records.distinct()
+    first, _, ranks = records.distinct
     distinct = records.take(first)
     rows, centers = flip(records, labels, params.operations)
     for _ in range(ROUNDS):
@@ -55,47 +63,77 @@ def nearest_centers(
     """For each set the center that saves most of it, and how much that is; 0 is withdrawal.
 
     Of a set S turned into c, |S & c| items are kept and |c - S| added: |S| less that is the cost.
-    Only centers that save more than `least` are looked for: such a center keeps more items than
-    that, so it cannot miss all of the |S| - least rarest.
+    Only centers that save more than `least` are looked for.
     """
-    width = max(sets.width, centers.width)
-    holders = np.bincount(centers.items, minlength=width)
     # Withdrawal saves nothing, and is always there.
-    at_least = np.zeros(len(sets), np.int64) if least is None else np.maximum(least, 0)
-    rare = _place(sets, holders) < (sets.sizes - at_least)[sets.rows]
-    work = np.bincount(sets.rows[rare], holders[sets.items[rare]], minlength=len(sets))
-    cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
-    table = sparse(centers, width)
-    by_item = table.T.tocsr()
+    least = np.zeros(len(sets), np.int64) if least is None else np.maximum(least, 0)
     target = np.full(len(sets), WITHDRAWN)
     saved = np.zeros(len(sets), np.int64)
-    rarest, others = (sparse(_only(sets, mask), width) for mask in (rare, ~rare))
-    common_items = np.diff(others.indptr)
-    for part in np.split(np.arange(len(sets)), cuts):
-        report("sets taken to their nearest centers", int(part[0]) if len(part) else 0, len(sets))
-        common = rarest[part] @ by_item
-        c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
-        if not rare.all():
-            row = np.repeat(part, np.diff(common.indptr))
-            # Most are too far away, whatever else they hold.
-            most = 2 * (kept + common_items[row]) - centers.sizes[c]
-            near = np.flatnonzero(most > at_least[row])
-            more = others[row[near]].multiply(table[c[near]]).sum(axis=1)
-            kept[near] += np.asarray(more).ravel()
+    # Who differs in d items saves |S| - d: most sets gain from a center that is adjacent, or not.
+    slack = sets.sizes - least
+    met = chain(
+        _adjacent(sets, np.flatnonzero((slack > 0) & (slack <= ADJACENT)), slack, centers),
+        _meetings(sets, np.flatnonzero(slack > ADJACENT), slack, centers),
+    )
+    for row, c, kept in met:
         value = 2 * kept - centers.sizes[c]
         if params.operations == "deletions":
             value[kept < centers.sizes[c]] = -1
         # One number holds both: the most saved first, then the lowest center.
         key = value * len(centers) + (len(centers) - 1 - c)
-        some = np.diff(common.indptr) > 0
-        if not some.any():
-            continue
-        best, back = np.divmod(np.maximum.reduceat(key, common.indptr[:-1][some]), len(centers))
-        rows = part[some]
-        good = best > at_least[rows]
-        target[rows[good]] = len(centers) - 1 - back[good]
-        saved[rows[good]] = best[good]
+        starts = np.flatnonzero(changes(row))
+        best, back = np.divmod(np.maximum.reduceat(key, starts), len(centers))
+        good = best > least[row[starts]]
+        rows = row[starts[good]]
+        target[rows], saved[rows] = len(centers) - 1 - back[good], best[good]
     return target, saved
+
+
+Meetings = Iterator[tuple[Ints, Ints, Ints]]
+"""Some sets, in order; a center for each time that a set is named; and the items they share."""
+
+
+def _adjacent(sets: Sets, rows: Ints, slack: Ints, centers: Sets) -> Meetings:
+    """Sets and all centers that differ in fewer items than the slack, which is small."""
+    row, c = adjacent(sets, rows, rows[slack[rows] == ADJACENT], centers)
+    order = np.argsort(row, kind="stable")
+    row, c = row[order], c[order]
+    width = max(sets.width, centers.width)
+    if len(row):
+        yield row, c, _shared(sparse(sets.take(row), width), sparse(centers.take(c), width))
+
+
+def _meetings(sets: Sets, rows: Ints, slack: Ints, centers: Sets) -> Meetings:
+    """Sets and all centers that may differ in fewer items than the slack.
+
+    Such a center cannot miss all of that many items: it has one of the rarest.
+    """
+    some, most = sets.take(rows), slack[rows]
+    width = max(sets.width, centers.width)
+    holders = np.bincount(centers.items, minlength=width)
+    rare = _place(some, holders) < most[some.rows]
+    work = np.bincount(some.rows[rare], holders[some.items[rare]], minlength=len(some))
+    cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
+    table = sparse(centers, width)
+    by_item = table.T.tocsr()
+    rarest, others = (sparse(_only(some, mask), width) for mask in (rare, ~rare))
+    common_items = np.diff(others.indptr)
+    for part in np.split(np.arange(len(some)), cuts):
+        report("sets taken to their nearest centers", int(part[0]) if len(part) else 0, len(some))
+        common = rarest[part] @ by_item
+        row = np.repeat(part, np.diff(common.indptr))
+        c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
+        # Most are too far away, whatever else they hold.
+        apart = some.sizes[row] + centers.sizes[c] - 2 * (kept + common_items[row])
+        near = np.flatnonzero(apart < most[row])
+        row, c, kept = row[near], c[near], kept[near]
+        if len(row):
+            yield rows[row], c, kept + _shared(others[row], table[c])
+
+
+def _shared(left: csr_array, right: csr_array) -> Ints:
+    """How many items two matrices have in common, row by row."""
+    return np.asarray(left.multiply(right).sum(axis=1), np.int64).ravel()
 
 
 def _place(sets: Sets, holders: Ints) -> Ints:
@@ -108,7 +146,8 @@ def _place(sets: Sets, holders: Ints) -> Ints:
 
 def _only(sets: Sets, keep: Bools) -> Sets:
     """The sets without the item occurrences that are not to be kept."""
-    return Sets(sets.items[keep], bounds_of(np.bincount(sets.rows[keep], minlength=len(sets))))
+    sizes = np.bincount(sets.rows[keep], minlength=len(sets))
+    return Sets.of_checked(items=sets.items[keep], offsets=bounds_of(sizes))
 
 
 def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:
@@ -116,7 +155,7 @@ def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:
     table = sparse(centers, records.width)
     inside = np.flatnonzero(rows != WITHDRAWN)
     own = sparse(records.take(inside), records.width)
-    kept = np.asarray(own.multiply(table[rows[inside]]).sum(axis=1)).ravel()
+    kept = _shared(own, table[rows[inside]])
     saved = np.zeros(len(records), np.int64)
     saved[inside] = 2 * kept - centers.sizes[rows[inside]]
     return saved

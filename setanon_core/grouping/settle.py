@@ -23,7 +23,7 @@ IN_PLAY: Final = 8
 
 def settled(records: Records, params: Params) -> npt.NDArray[np.bool_]:
     """Mark the records that need no grouping: those of k users or more beyond what is in play."""
-    first, _, ranks = records.distinct()
+    first, _, ranks = records.distinct
     place, users = nth_users(ranks, records.users)
     demand = _demand(records.take(first), users[first] < params.k)
     in_play = IN_PLAY * params.k + (params.k - 1) * demand[ranks]

@@ -83,7 +83,7 @@ def _attach(labels: Ints, distance: Floats, sizes: Floats) -> Ints:
 def _candidates(records: Records) -> Floats:
     """The distinct records, then the itemsets that two of them hold, the largest total first."""
     names = np.unique(records.items)
-    first, weights, _ = records.distinct()
+    first, weights, _ = records.distinct
     distinct = records.take(first)
     found = frequent_itemsets(distinct, weights, 2)
     value = found.support * found.sets.sizes

@@ -57,7 +57,7 @@ def suppression(records: Records, params: Params) -> Grouping:
         return Grouping(np.full(n, WITHDRAWN))
     if n < 2 * k:
         return Grouping(np.zeros(n, np.int64))
-    ranks = records.ranks()
+    ranks = records.ranks
     if (ranks == ranks[0]).all():
         return Grouping(np.zeros(n, np.int64))
     notes = (USERS_NOTE,) if records.n_users < n else ()

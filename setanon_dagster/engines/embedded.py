@@ -30,7 +30,13 @@ from setanon_core.reporting import report
 from setanon_dagster.batches import stream
 from setanon_dagster.engines import Function
 from setanon_dagster.engines.chunks import Chunk, cut, taken, work
-from setanon_dagster.parquet import connect, private_folder, read_parquet, write_parquet
+from setanon_dagster.parquet import (
+    QUICK,
+    connect,
+    private_folder,
+    read_parquet,
+    write_parquet,
+)
 
 ROWS: Final = 100_000
 """Rows of a chunk, at least: many enough for columns, few enough for several in memory."""
@@ -124,7 +130,7 @@ class Embedded:
         """
         # A connection that streams does nothing else; a second one shares the memory.
         with self.connection.cursor() as cursor:
-            return write_parquet(relation, Path(uri), connection=cursor, candid=True)
+            return write_parquet(relation, Path(uri), connection=cursor, candid=True, level=QUICK)
 
     def _each(
         self, work_on: Callable[[str], str], chunks: Iterator[Chunk], total: int

@@ -19,6 +19,10 @@ TOTAL: Final = "total"
 """The row of a cost report that is no round."""
 
 
+PROBE: Final = 100_000
+"""Threads that settle most items: the common ones."""
+
+
 @contextmanager
 def opened(
     files: Mapping[str, Path],
@@ -48,8 +52,10 @@ def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, .
         f"""
         WITH published AS (SELECT thread_id, "group" FROM anonymized_threads {one}),
         found AS (
-            SELECT count(DISTINCT "user") AS users, count(*) AS threads
-            FROM published LEFT JOIN ledger USING (thread_id) GROUP BY "group")
+            SELECT count("user") AS users, sum(threads) AS threads FROM (
+                SELECT "group", "user", count(*) AS threads
+                FROM published LEFT JOIN ledger USING (thread_id) GROUP BY "group", "user")
+            GROUP BY "group")
         SELECT users, count(*), sum(threads)::BIGINT FROM found GROUP BY users ORDER BY users"""
     ).fetchall()
     return tuple(GroupSize(*row) for row in rows)
@@ -66,19 +72,24 @@ def losses(
     rows = connection.execute(
         f"""
         WITH held AS (SELECT thread, "user", unnest(items) AS item FROM clusters),
-        owners AS (SELECT item FROM held GROUP BY item
+        -- Whoever holds an item in some of the threads holds it: what these settle is common.
+        common AS (
+            SELECT item FROM (SELECT DISTINCT "user", unnest(items) AS item
+                FROM (FROM clusters LIMIT {PROBE}))
+            GROUP BY item HAVING count("user") >= {int(min_owners)}),
+        doubtful AS MATERIALIZED (FROM held ANTI JOIN common USING (item)),
+        owners AS (SELECT item FROM doubtful GROUP BY item
             HAVING count(DISTINCT "user") < {int(min_owners)}),
-        rare AS (SELECT thread, count(*) AS n FROM held SEMI JOIN owners USING (item)
-            GROUP BY thread),
-        counted AS (
-            SELECT len(items) AS size, coalesce(rare.n, 0) AS rare, ledger.thread IS NULL AS gone
-            FROM clusters LEFT JOIN rare USING (thread) LEFT JOIN ledger USING (thread))
-        SELECT coalesce(sum(rare) FILTER (NOT gone), 0) AS rare_kept,
-            coalesce(sum(rare) FILTER (gone), 0) AS rare_withdrawn,
-            coalesce(sum(size - rare) FILTER (gone), 0) AS other_withdrawn,
-            count(*) FILTER (gone AND rare >= size) AS hopeless_threads,
-            count(*) FILTER (gone AND rare < size) AS lonely_threads
-        FROM counted"""
+        rare AS MATERIALIZED (SELECT thread, count(*) AS n
+            FROM doubtful SEMI JOIN owners USING (item) GROUP BY thread),
+        gone AS (SELECT len(items) AS size, coalesce(n, 0) AS rare
+            FROM clusters ANTI JOIN ledger USING (thread) LEFT JOIN rare USING (thread))
+        SELECT (SELECT coalesce(sum(n), 0) FROM rare) - coalesce(sum(rare), 0) AS rare_kept,
+            coalesce(sum(rare), 0) AS rare_withdrawn,
+            coalesce(sum(size - rare), 0) AS other_withdrawn,
+            count(*) FILTER (rare >= size) AS hopeless_threads,
+            count(*) FILTER (rare < size) AS lonely_threads
+        FROM gone"""
     )
     names = [column[0] for column in rows.description or ()]
     counts: dict[str, Any] = dict(zip(names, map(int, rows.fetchall()[0]), strict=True))

@@ -19,21 +19,27 @@ _ZONED: Final = r"TRY_CAST(regexp_replace(c1, ' ([+-])', '\1') AS TIMESTAMPTZ)"
 _SECONDS: Final = "make_timestamp(CAST(TRY_CAST(c1 AS DECIMAL(24, 6)) * 1000000 AS BIGINT))"
 
 
+_PLAINLY: Final = "TRY_CAST(c1 AS TIMESTAMP)"
+_AS_WRITTEN: Final = f"WHEN CAST({_PLAINLY} AS VARCHAR) = c1 THEN {_PLAINLY}"
+"""What DuckDB would write itself needs no pattern; infinity among it is no possible time."""
+
+
 def _utc(moment: str) -> str:
     """A moment with or without zone as a UTC timestamp without; needs no time zone tables."""
     return f"make_timestamp(epoch_us({moment}))"
 
 
-def _shaped(*readings: tuple[str, str]) -> str:
+def _shaped(*readings: tuple[str, str], first: str = "") -> str:
     """SQL that reads a cell by the first pattern that it has from end to end."""
     cases = (f"WHEN regexp_full_match(c1, '{shape}') THEN {value}" for shape, value in readings)
-    return f"CASE {' '.join(cases)} END"
+    return f"CASE {first} {' '.join(cases)} END"
 
 
 NOTATIONS: Final = {
     "iso": _shaped(
-        (f"{_DAY}(?:{_CLOCK}Z?)?", "TRY_CAST(c1 AS TIMESTAMP)"),
+        (f"{_DAY}(?:{_CLOCK}Z?)?", _PLAINLY),
         (f"{_DAY}{_CLOCK}{_OFFSET}", _utc(_ZONED)),
+        first=_AS_WRITTEN,
     ),
     "yymmddhhmmss": _shaped((r"\d{12}", "try_strptime(c1, '%y%m%d%H%M%S')")),
     "yyyymmddhhmmss": _shaped((r"\d{14}", "try_strptime(c1, '%Y%m%d%H%M%S')")),

@@ -5,20 +5,24 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
 from setanon_core.baskets import Baskets, basket_threads
 from setanon_core.clusters import cluster_keys
 from setanon_core.edits import Queries
-from setanon_core.keywords import Identity, Tokenizer, item_names, tokenized
+from setanon_core.keywords import Identity, Tokenizer, item_names, keywords, tokenized
 from setanon_core.minhash import word_hashes
 from setanon_core.release import ReleaseParams
 from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, spans
 from setanon_dagster.engines.embedded import Embedded
-from setanon_dagster.stages.numbers import lists, numbered
+from setanon_dagster.stages.numbers import coded, lists, numbered
 
 ROUNDS: Final = (4, 3, 2, 1)
 """Min-Hashes in the cluster keys of a thread."""
+
+PLAIN: Final = r"\A[A-Za-z0-9]+(?: [A-Za-z0-9]+)*\z"
+"""Most queries: words of letters and digits, with a blank between them."""
 
 SCHEMA: Final = pa.schema(
     {
@@ -60,13 +64,13 @@ def cut_up(threads: pa.Table, tokenizer: Tokenizer, identity: Identity) -> pa.Ta
     """The same for some threads: what is made of one does not depend on the others."""
     thread = threads["thread"].to_numpy()
     begins = np.flatnonzero(np.diff(thread, prepend=-1))
-    text, texts = numbered(threads["query"])
-    words, bounds, vocabulary = tokenized(texts.to_pylist(), tokenizer)
+    text, texts = coded(threads["query"])
+    words, bounds, vocabulary = _worded(texts, tokenizer)
     sizes = np.diff(bounds)[text]
     local = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(thread)))
     typed = Queries(words[spans(bounds[text], sizes)], bounds_of(sizes), local)
     users = threads["user"].take(pa.array(begins)).combine_chunks()
-    return _keyed(thread[begins], users, typed, pa.array(vocabulary, pa.string()), identity)
+    return _keyed(thread[begins], users, typed, vocabulary, identity)
 
 
 def basket_clusters_table(raw: pa.Table) -> pa.Table:
@@ -102,23 +106,38 @@ def cluster_sizes(clusters: DuckDBPyRelation, p: int) -> tuple[int, int]:
     return found, largest
 
 
+def _worded(texts: pa.Array, tokenizer: Tokenizer) -> tuple[Ints, Ints, pa.Array]:
+    """The same as `tokenized`, which sees only those texts that are not plain."""
+    if tokenizer is not keywords:
+        numbers, bounds, vocabulary = tokenized(texts.to_pylist(), tokenizer)
+        return numbers, bounds, pa.array(vocabulary, pa.string())
+    odd = pc.invert(pc.match_substring_regex(texts, PLAIN))
+    cut = [" ".join(keywords(text)) or None for text in texts.filter(odd).to_pylist()]
+    low = pc.replace_with_mask(pc.ascii_lower(texts), odd, pa.array(cut, pa.string()))
+    words = pc.split_pattern(low, " ")  # of a text without words there is no list
+    numbers, vocabulary = numbered(pc.list_flatten(words))
+    sizes = pc.fill_null(pc.list_value_length(words), 0).to_numpy()
+    return numbers, bounds_of(sizes), vocabulary
+
+
 def _keyed(
     thread: Ints, users: pa.Array, typed: Queries, spelled: pa.Array, identity: Identity
 ) -> pa.Table:
     """Threads as a table, with their items by name and their cluster keys."""
     n = len(thread)
-    named, item = item_names(spelled.to_pylist(), identity)
+    names, item = item_names(spelled.to_pylist(), identity)
+    named = spelled if identity == "exact" else pa.array(names, pa.string())
     width = max(len(named), 1)
     holder = typed.threads[typed.rows]
     of, items = np.divmod(distinct_numbers(holder * width + item[typed.words]), width)
     records = Sets(items, bounds_of(np.bincount(of, minlength=n)))
-    keys = cluster_keys(records, word_hashes(named), ROUNDS)
+    keys = cluster_keys(records, word_hashes(names), ROUNDS)
     columns = [
         pa.array(thread),
         users,
         lists(holder, n, spelled.take(pa.array(typed.words))),
         lists(typed.threads, n, pa.array(np.diff(typed.offsets), pa.int32())),
-        lists(of, n, pa.array(named, pa.string()).take(pa.array(items))),
+        lists(of, n, named.take(pa.array(items))),
         lists(np.repeat(np.arange(n), len(ROUNDS)), n, pa.array(keys.ravel())),
     ]
     return pa.table(columns, schema=SCHEMA)

@@ -9,14 +9,20 @@ from setanon_core.sets import Ints, bounds_of
 
 def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
     """Number the values of a text column in their order, and list them; one object for each."""
+    codes, values = coded(column)
+    # Bytes of UTF-8 sort as Python sorts text, so numbers are those of a sorted vocabulary.
+    order = pc.sort_indices(values).to_numpy()
+    return ranks(order)[codes], values.take(pa.array(order))
+
+
+def coded(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
+    """The same, numbered as they come."""
     encoded = column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         # All chunks have the dictionary of the last: only numbers are put together.
         encoded = encoded.combine_chunks()
         encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    # Bytes of UTF-8 sort as Python sorts text, so numbers are those of a sorted vocabulary.
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    return ranks(order)[encoded.indices.to_numpy()], encoded.dictionary.take(pa.array(order))
+    return encoded.indices.to_numpy(), encoded.dictionary
 
 
 def ranks(order: Ints) -> Ints:

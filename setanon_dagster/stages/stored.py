@@ -1,6 +1,5 @@
 """The clusters as they are stored, back into the core's threads: numbers, and each word once."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias, cast
 
@@ -33,29 +32,28 @@ def threads_of(clusters: Stored, params: ReleaseParams) -> Threads:
     It is read batch by batch: a word is held once, and 32 bits for each time it was typed.
     """
     words, users = _Numbers(), _Numbers()
-    typed, lengths, queries, owner = (_Column() for _ in range(4))
+    lengths, queries = _Column(), _Column()
     names: list[str] = []
     total = _rows(clusters)
     for batch in _batches(clusters):
-        typed.add(words.of(pc.list_flatten(batch.column("words"))))
+        words.add(pc.list_flatten(batch.column("words")))
         lengths.add(pc.list_flatten(batch.column("lengths")).to_numpy())
         queries.add(pc.list_value_length(batch.column("lengths")).to_numpy())
-        owner.add(users.of(batch.column("user")))
+        users.add(batch.column("user"))
         if "name" in batch.schema.names:
             names += batch.column("name").to_pylist()
-        report("threads read back", len(owner.values), total)
-    vocabulary, of_word = words.in_order()
-    holders, of_user = users.in_order()
-    np.take(of_word, typed.values, out=typed.values)
+        report("threads read back", len(queries.values), total)
+    vocabulary, typed = words.in_order()
+    holders, owner = users.in_order()
     return threads_from(
         Queries(
             # The core computes with 64 bits; of words there are many, and it does not mind.
-            cast("Ints", typed.values),
+            cast("Ints", typed),
             bounds_of(cast("Ints", lengths.values)),
-            np.repeat(np.arange(len(owner.values)), queries.values),
+            np.repeat(np.arange(len(owner)), queries.values),
         ),
         vocabulary,
-        of_user[owner.values].astype(np.int64),
+        owner.astype(np.int64),
         holders,
         names=names if "name" in _columns(clusters) else None,
         identity=params.identity,
@@ -84,26 +82,31 @@ def _batches(clusters: Stored) -> Iterator[pa.RecordBatch]:
 
 
 class _Numbers:
-    """Numbers of texts, by first appearance in any batch."""
+    """Texts that come in batches, as numbers; a text is an object of Python's once, in the end."""
 
     def __init__(self) -> None:
-        self.codes: defaultdict[str, int] = defaultdict()
-        self.codes.default_factory = self.codes.__len__
+        self.batches: list[pa.DictionaryArray] = []
 
-    def of(self, column: pa.Array) -> npt.NDArray[np.int32]:
-        """The number of each text; Python sees each text of a batch once."""
-        encoded = column.dictionary_encode()
-        texts = encoded.dictionary.to_pylist()
-        known = np.fromiter(map(self.codes.__getitem__, texts), np.int32, len(texts))
-        numbers: npt.NDArray[np.int32] = known[encoded.indices.to_numpy()]
-        return numbers
+    def add(self, column: pa.Array) -> None:
+        """Take a batch: what is kept of it is each text once, and its number for each time."""
+        self.batches.append(column.dictionary_encode())
 
     def in_order(self) -> tuple[list[str], npt.NDArray[np.int32]]:
-        """The texts in order, and the place of each number in it."""
-        texts = list(self.codes)
-        self.codes.clear()
-        order: Ints = pc.sort_indices(pa.array(texts, pa.string())).to_numpy()
-        return [texts[place] for place in order.tolist()], ranks(order).astype(np.int32)
+        """The texts in order, and the place of each that came in this order."""
+        encoded = pa.chunked_array(self.batches, pa.dictionary(pa.int32(), pa.string()))
+        self.batches.clear()
+        chunks = encoded.unify_dictionaries().chunks
+        del encoded
+        texts = chunks[0].dictionary if chunks else pa.array([], pa.string())
+        order: Ints = pc.sort_indices(texts).to_numpy()
+        place = ranks(order).astype(np.int32)
+        numbers = np.empty(sum(map(len, chunks)), np.int32)
+        end = len(numbers)
+        while chunks:  # each is gone when the next one is looked at
+            start = end - len(chunks[-1])
+            np.take(place, chunks.pop().indices.to_numpy(), out=numbers[start:end])
+            end = start
+        return texts.take(pa.array(order)).to_pylist(), numbers
 
 
 class _Column:

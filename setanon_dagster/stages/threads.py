@@ -11,11 +11,11 @@ from duckdb import DuckDBPyRelation
 
 from setanon_core.release import ReleaseParams
 from setanon_core.similarity import Measure
-from setanon_core.threads import LONGEST, separate
+from setanon_core.threads import LONGEST, by_time, separate
 from setanon_core.users import repeats
 from setanon_dagster.batches import stream
 from setanon_dagster.engines.embedded import Embedded
-from setanon_dagster.stages.numbers import numbered
+from setanon_dagster.stages.numbers import coded, numbered
 
 SCHEMA: Final = pa.schema(
     {
@@ -39,10 +39,11 @@ def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
 def separated(raw: pa.Table, measure: Measure) -> pa.Table:
     """The same for whole sessions of a log, numbered from 0."""
     user, names = numbered(raw["user"])
-    text, texts = numbered(raw["query"])
+    text, texts = coded(raw["query"])
     times = pc.cast(raw["time"], pa.int64()).to_numpy()
     thread = separate(user, times, text, measure, texts=texts.to_pylist())
-    order = np.lexsort((times, thread))
+    line = by_time(user, times)
+    order = line[np.argsort(thread[line], kind="stable")]
     position = repeats(thread[order])
     made = []
     for start in range(0, len(order), PIECE):

@@ -68,7 +68,7 @@ def test_every_record_becomes_the_center_of_its_group(data, operations):
 @given(grouped(), OPERATION)
 def test_centers_are_distinct_filled_and_in_use_and_come_in_order(data, operations):
     _, rows, centers, _ = flipped(*data, operations)
-    assert centers.ranks().tolist() == list(range(len(centers)))
+    assert centers.ranks.tolist() == list(range(len(centers)))
     assert (centers.sizes > 0).all()
     assert set(rows.tolist()) - {WITHDRAWN} == set(range(len(centers)))
 

@@ -176,4 +176,4 @@ def test_settled_records_share_no_group_with_those_in_play_before_algorithm_1(mo
             labels = group(data, params).labels
             assert not set(labels[done].tolist()) & set(labels[~done].tolist())
             for label in np.unique(labels[done]):
-                assert len(np.unique(data.ranks()[labels == label])) == 1
+                assert len(np.unique(data.ranks[labels == label])) == 1

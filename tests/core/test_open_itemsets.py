@@ -45,8 +45,8 @@ def test_what_is_left_over_could_not_have_opened_a_center():
 def test_equal_records_share_their_fate():
     for data, params in instances(40):
         labels = open_itemsets(data, params).labels
-        for rank in np.unique(data.ranks()):
-            assert len(np.unique(labels[data.ranks() == rank])) == 1
+        for rank in np.unique(data.ranks):
+            assert len(np.unique(labels[data.ranks == rank])) == 1
 
 
 def test_it_is_never_dearer_than_withdrawing_everything():

@@ -51,10 +51,11 @@ def typed_words(rows, **knobs):
     """By its id, all words of each thread in the order typed; and the item of each word."""
     threads = threads_of(rows, params_of(**knobs))
     key = release_key(params_of(**knobs), pipeline.fingerprint(threads))
-    every = threads.names_of(np.arange(len(threads.records)))
-    names = [digest.tobytes().hex() for digest in thread_ids(every, key)]
+    line = threads.line().tolist()
+    ids = (digest.tobytes().hex() for digest in thread_ids(len(line), key))
+    names = dict(zip(line, ids, strict=True))
     vocabulary = threads.keywords.vocabulary
-    words = {name: [] for name in names}
+    words = {name: [] for name in names.values()}
     for thread, query in threads.typed.lists():
         words[names[thread]].extend(vocabulary[word] for word in query)
     return words, dict(zip(vocabulary, threads.keywords.item.tolist(), strict=True))

@@ -41,7 +41,7 @@ def test_columns_hold_every_set_in_its_place(tuples):
 @given(LISTS)
 def test_ranks_number_distinct_sets_by_size_and_then_by_items(tuples):
     order = sorted(set(tuples), key=lambda members: (len(members), members))
-    assert sets_of(tuples).ranks().tolist() == [order.index(members) for members in tuples]
+    assert sets_of(tuples).ranks.tolist() == [order.index(members) for members in tuples]
 
 
 @pytest.mark.parametrize("item", [-1, 2**31, 2**33])

@@ -55,3 +55,17 @@ def stored(good, tmp_path):
     folder = Path(good[0].out).parent
     shutil.copytree(folder, tmp_path, symlinks=True, dirs_exist_ok=True)
     return asked(tmp_path, rows=None)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read these bytes as a source of this name."""
+    pytest.importorskip("duckdb")
+    from setanon_dagster.sources import Source, read_source
+
+    def reading(data, name="log.tsv", window=None, **knobs):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return read_source(Source(str(path), **knobs), window)
+
+    return reading

@@ -90,7 +90,7 @@ def fail(*_args, **_kwargs):
 CALLS = {
     "reading": (assets, "read_source"),
     "threads": (threads, "separate"),
-    "keywords": (clusters, "tokenized"),
+    "keywords": (clusters, "_worded"),
     "clusters": (clusters, "cluster_keys"),
     "a count for the metadata": (clusters, "cluster_sizes"),
     "reading back": (anonymized, "threads_of"),

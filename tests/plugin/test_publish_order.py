@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import duckdb
 import pytest
 from test_publish import K, inputs, link_of, published, spoil, tree
 
@@ -48,6 +49,32 @@ def test_nothing_that_comes_later_makes_a_bad_release_good(tmp_path, monkeypatch
     with pytest.raises(NotAnonymousError):
         published(paths, tmp_path / "out")
     assert not list((tmp_path / "out" / "releases").iterdir())
+
+
+@pytest.mark.parametrize("form", ["sets", "queries"])
+def test_the_order_in_which_threads_come_does_not_show(tmp_path, form):
+    due = published(inputs(tmp_path / "in", form), tmp_path / "due", format=form)
+    paths = inputs(tmp_path / "in", form)
+    spoil(paths, "anonymized", lambda table: table.take(list(range(len(table)))[::-1]))
+    done = published(paths, tmp_path / "out", format=form)
+    assert tree(done.folder) == tree(due.folder)
+
+
+def test_the_bytes_do_not_tell_how_the_threads_were_stored_or_whether_they_were_sorted(tmp_path):
+    made, files = tmp_path / "made.parquet", []
+    for rows in (5_000, 1_000_000):
+        with duckdb.connect() as connection:
+            connection.sql(
+                """SELECT printf('%032x', n // 3) AS thread_id, 0 AS "group", n % 3 AS position,
+                    'pine ' || n % 977 AS query FROM range(300000) AS rows(n)"""
+            ).write_parquet(str(made), row_group_size=rows)
+        for threads in (1, 3):
+            for order in (False, True):
+                limits = {"threads": threads, "memory": None, "spill": tmp_path}
+                target = tmp_path / f"{len(files)}.parquet"
+                gate._write_threads(made, target, "queries", limits, order=order)  # noqa: SLF001
+                files.append(target.read_bytes())
+    assert len(set(files)) == 1
 
 
 def watched(monkeypatch):

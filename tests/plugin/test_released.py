@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_dagster import released
+from setanon_dagster import owners
 from setanon_dagster.released import verify_file
 
 K = 3
@@ -78,6 +78,7 @@ def test_a_good_release_is_accepted_with_and_without_its_ledger(tmp_path, form):
     assert verdict.ok
     assert verdict.failures == []
     assert (verdict.records, verdict.groups, verdict.smallest_group) == (9, 3, 3)
+    assert verdict.sizes == ((3, 3, 9),)
     assert verify_file(tmp_path / "threads.parquet", K).ok
 
 
@@ -209,7 +210,7 @@ def test_sets_in_any_order_are_the_same_sets(tmp_path):
 
 @pytest.mark.parametrize("rows", [0, 1, 4, 100])
 def test_rare_keywords_are_found_wherever_the_common_ones_were(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr(released, "PROBE", rows)
+    monkeypatch.setattr(owners, "PROBE", rows)
     made = good("sets")
     assert judged(tmp_path, "sets", made).rare_keywords == 0
     made.typed = [[user, words] for user, words in made.typed if (user, words) != ("u1", ["mulch"])]

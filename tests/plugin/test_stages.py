@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.baskets import Baskets, anonymize_baskets
+from setanon_core.keywords import keywords
 from setanon_core.log import Log, anonymize_log
 from setanon_core.log import threads_of as core_threads
 from setanon_core.model import Certificate, Cost
@@ -32,6 +33,7 @@ SECRET = b"made up for a test"
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
 RAW = pa.schema([("user", pa.string()), ("time", pa.timestamp("us")), ("query", pa.string())])
 QUERIES = ["pine straw", "pine straw mulch", "straw", "garden hose", "hosé", "", "pyne straw", "…"]
+PIECES = st.sampled_from([*"aZ9 .-\n\t'", "é", "\u212a", "İ", "\0", "ß", "²"])
 COLUMNS = {
     "queries": ["thread_id", "group", "position", "query"],
     "sets": ["thread_id", "group", "keywords"],
@@ -230,3 +232,13 @@ def test_the_same_secret_gives_the_same_bytes_and_the_order_of_lines_is_forgotte
     assert digest(rows, tmp_path / "b") == first
     assert digest(Random(7).sample(rows, len(rows)), tmp_path / "c") == first  # noqa: S311
     assert digest(rows, tmp_path / "d", b"another") != first
+
+
+@given(st.lists(st.text(PIECES, max_size=8) | st.text(max_size=8), max_size=6))
+def test_queries_are_cut_as_the_core_cuts_them_however_plain(queries):
+    raw = raw_of([(f"u{place}", START, text) for place, text in enumerate(queries)])
+
+    table = clusters_table(threads_table(raw, asked()), asked())
+
+    found = dict(zip(table["user"].to_pylist(), table["words"].to_pylist(), strict=True))
+    assert found == {f"u{place}": keywords(text) for place, text in enumerate(queries)}

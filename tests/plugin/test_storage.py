@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
-from setanon_dagster.parquet import connect, read_parquet, write_parquet
+from setanon_dagster.parquet import LEVEL, QUICK, connect, read_parquet, write_parquet
 from setanon_dagster.storage import DuckDBParquetStorage, Made, _file_name, _partition_name
 
 CANARY = "zyzzogeton"
@@ -744,3 +744,12 @@ def test_the_functions_for_files_do_not_import_dagster():
         "sys.exit('dagster' in sys.modules or 'pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0  # noqa: S603
+
+
+def test_a_quicker_level_changes_the_bytes_and_not_the_rows(tmp_path):
+    table = pa.table({"query": [f"pine straw {line * line % 997}" for line in range(20_000)]})
+    paths = [tmp_path / f"{level}.parquet" for level in (LEVEL, QUICK)]
+    for path, level in zip(paths, (LEVEL, QUICK), strict=True):
+        assert write_parquet(table, path, level=level) == len(table)
+    assert parquet.read_table(paths[0]) == parquet.read_table(paths[1])
+    assert paths[0].read_bytes() != paths[1].read_bytes()

@@ -1,0 +1,97 @@
+"""A project of somebody's own, and what `dg` does in it."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from components import STAGES, TYPE
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project as its owner would have it, and a way to run `dg` in it."""
+    root = tmp_path_factory.mktemp("shop")
+    package = root / "src" / "shop"
+    (package / "defs").mkdir(parents=True)
+    (root / "pyproject.toml").write_text(
+        '[project]\nname = "shop"\nversion = "0.1.0"\n'
+        '[tool.dg]\ndirectory_type = "project"\n[tool.dg.project]\nroot_module = "shop"\n'
+    )
+    (package / "__init__.py").touch()
+    (package / "defs" / "__init__.py").touch()
+    (package / "definitions.py").write_text(
+        "from pathlib import Path\n\nimport dagster as dg\n\n\n@dg.definitions\ndef defs():\n"
+        "    return dg.load_from_defs_folder(path_within_project=Path(__file__).parent)\n"
+    )
+    (root / "home").mkdir()
+    (root / "home" / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    # What the entry point says once it is installed, whatever is installed here.
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    (installed := root / "site" / "probe-0.dist-info").mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: probe\nVersion: 0\n")
+    (installed / "entry_points.txt").write_text(
+        "".join(
+            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+            for group, entries in groups.items()
+        )
+    )
+
+    def run(*arguments):
+        return subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "dagster_dg_cli.cli", *arguments],
+            cwd=root,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(map(str, (root / "src", root / "site", ROOT))),
+                "DAGSTER_HOME": str(root / "home"),
+                "HOME": str(root / "home"),
+                "NO_COLOR": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return root, run
+
+
+def test_a_project_lists_scaffolds_checks_and_loads_the_component(project):
+    root, run = project
+    listed = json.loads(run("list", "components", "--json").stdout)["items"]
+    assert TYPE in {item["key"] for item in listed}
+
+    made = run("scaffold", "defs", TYPE, "searches", "--source", "data/log.tsv", "--k", "4")
+    assert made.returncode == 0, made.stderr
+    assert "k: 4" in (root / "src/shop/defs/searches/defs.yaml").read_text()
+
+    assert run("check", "yaml").returncode == 0
+    found = json.loads(run("list", "defs", "--json").stdout)
+    assert {asset["asset_key"] for asset in found["assets"]} == {
+        f"searches/{stage}" for stage in STAGES
+    }
+
+
+def test_a_project_is_told_what_is_wrong_and_where(project):
+    root, run = project
+    path = root / "src" / "shop" / "defs" / "wrong" / "defs.yaml"
+    path.parent.mkdir()
+    path.write_text(
+        f"type: {TYPE}\nattributes:\n  name: wrong\n  k: 1\n  method: foo\n  out: out\n"
+    )
+    said = run("check", "yaml", str(path.parent.parent))
+    path.unlink()
+    path.parent.rmdir()
+    assert said.returncode == 1
+    for sentence in (
+        "defs.yaml:4",
+        "1 is less than the minimum of 2",
+        "'foo' is not one of ['best', 'paper']",
+        "'source' is a required property",
+    ):
+        assert sentence in said.stdout

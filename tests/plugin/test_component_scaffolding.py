@@ -1,0 +1,101 @@
+"""Files that a release begins with, as `dg scaffold` writes them."""
+
+from dataclasses import fields
+
+import dagster as dg
+import pytest
+import yaml
+from components import STAGES, TYPE, component
+from dagster.components.component_scaffolding import scaffold_object
+from dagster.components.testing import create_defs_folder_sandbox
+from pydantic import ValidationError
+
+from setanon_dagster import ReleaseConfig, SetAnonReleaseComponent, Source
+
+# What Dagster warns of when it loads any YAML of its own accord.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
+    pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),
+]
+
+
+def test_a_scaffolded_release_loads_with_all_its_definitions():
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            SetAnonReleaseComponent, "searches", {"source": "data/log.tsv", "k": 4}
+        )
+        with sandbox.load_component_and_build_defs(path) as (made, defs):
+            assert made.release == ReleaseConfig(
+                name="searches", source=Source("data/log.tsv"), k=4, out="out"
+            )
+            graph = defs.resolve_asset_graph()
+            assert {key.path[-1] for key in graph.get_all_asset_keys()} == STAGES
+            assert {key.path[0] for key in graph.get_all_asset_keys()} == {"searches"}
+            checked = {key.asset_key.path[-1] for key in graph.asset_check_keys}
+            assert checked == {"raw_log", "threads", "clusters", "anonymized_threads"}
+            assert defs.resolve_job_def("searches_release_job")
+            assert defs.resolve_job_def("searches_verify_job")
+            assert defs.resolve_schedule_def("searches_schedule").cron_schedule == "0 6 * * *"
+            assert defs.resolve_sensor_def("searches_source_sensor")
+
+
+def test_a_scaffolded_file_names_every_knob_once_and_none_is_active_by_accident():
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(SetAnonReleaseComponent, "searches")
+        lines = (path / "defs.yaml").read_text(encoding="utf-8").splitlines()
+    shown = [line.strip().lstrip("#").split(":")[0] for line in lines if not _is_sentence(line)]
+    knobs = [field.name for owner in (ReleaseConfig, Source) for field in fields(owner)]
+    assert sorted(shown) == sorted([*knobs, "type", "attributes"])
+    active = {line.split(":")[0].strip() for line in lines if line and "#" not in line}
+    assert active == {"type", "attributes", "name", "source", "uri", "kind", "k", "out"}
+
+
+def _is_sentence(line):
+    return not line.strip() or line.strip().startswith("# ")
+
+
+def test_every_default_that_a_scaffolded_file_shows_is_the_default():
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(SetAnonReleaseComponent, "searches") / "defs.yaml"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        path.write_text(
+            "\n".join(line if _is_sentence(line) else line.replace("#", "", 1) for line in lines),
+            encoding="utf-8",
+        )
+        with sandbox.load_component_and_build_defs(path.parent) as (made, _):
+            assert made.release == component().release
+
+
+@pytest.mark.filterwarnings("ignore::dagster.PreviewWarning")
+def test_a_release_is_scaffolded_in_python_too():
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            SetAnonReleaseComponent, "9-Baskets", {"kind": "baskets"}, "python"
+        )
+        with sandbox.load_component_and_build_defs(path) as (_, defs):
+            keys = defs.resolve_asset_graph().get_all_asset_keys()
+            assert dg.AssetKey(["release_9_baskets", "raw_baskets"]) in keys
+
+
+@pytest.mark.parametrize(("params", "said"), [({"k": 1}, "at least 2"), ({"kind": "x"}, "'log'")])
+def test_nothing_is_scaffolded_that_would_not_load(params, said):
+    with create_defs_folder_sandbox() as sandbox:
+        with pytest.raises(ValidationError, match=said):
+            sandbox.scaffold_component(SetAnonReleaseComponent, "searches", params)
+        assert not (sandbox.defs_folder_path / "searches").exists()
+
+
+def test_a_release_is_scaffolded_behind_another_one_in_its_file(tmp_path):
+    path = tmp_path / "visits" / "defs.yaml"
+    path.parent.mkdir()
+    path.write_text("type: first\n", encoding="utf-8")
+    scaffold_object(path, TYPE, None, "yaml", tmp_path, append=True)
+    first, second = yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    assert first == {"type": "first"}
+    assert second["type"] == TYPE
+    assert second["attributes"] == {
+        "name": "visits",
+        "source": {"uri": "data/log.tsv", "kind": "log"},
+        "k": 3,
+        "out": "out",
+    }

@@ -1,0 +1,116 @@
+"""Sources that cannot be used: what is said of them, and that it says nothing of the content."""
+
+# ruff: noqa: DTZ001, SLF001 - times of a log have no zone; a loss is staged
+
+import gzip
+from datetime import datetime, timedelta
+
+import pytest
+from sourced import HEADER, table_of
+
+from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+from setanon_dagster.sources import Source, read_source
+from setanon_dagster.sources.intake import Intake
+
+CANARY = "zyxcanary"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", HEADER, HEADER + b"u1\tx\n"])
+def test_a_source_without_a_usable_row_is_refused(read, data):
+    with pytest.raises(MalformedInputError, match="must have a usable row"):
+        read(data)
+
+
+def test_utf_16_is_refused_with_its_reason(read):
+    with pytest.raises(MalformedInputError, match="encoding: 2"):
+        read("u1\t2024-01-02\tq\n".encode("utf-16"))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "knobs"),
+    [
+        ("x.tsv", f"{CANARY}\t{CANARY}\n", {}),
+        ("x.tsv", f"{CANARY}\t{CANARY}\t{CANARY}\t{CANARY}\n", {}),
+        ("x.tsv", f"{CANARY}\t{CANARY}\t{CANARY}\n", {}),
+        ("x.tsv", f"{CANARY}\t{CANARY}\t{CANARY}\n", {"header": True}),
+        ("x.tsv", f"{CANARY}\t2024-01-02\t{CANARY}\n", {"user_column": "AnonID"}),
+        (
+            "x.tsv",
+            f"user\ttime\tquery\tuser\n{CANARY}\t2024-01-02\t{CANARY}\tu\n",
+            {"header": True},
+        ),
+        ("x.dat", f"{CANARY} {CANARY} {CANARY}\n", {}),
+        ("x.parquet", f"PAR1{CANARY}", {}),
+        ("x.duckdb", f"{CANARY}", {"table": "log"}),
+        ("x.tsv", f"\x1f\x00{CANARY}", {}),
+    ],
+)
+def test_errors_tell_what_is_wanted_and_nothing_of_the_content(read, name, data, knobs):
+    with pytest.raises(MalformedInputError) as caught:
+        read(data.encode(), name, **knobs)
+    assert CANARY not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_broken_gzip_file_is_refused(read):
+    whole = gzip.compress(HEADER + b"u1\t2024-01-02\tq\n" * 99)
+    with pytest.raises(MalformedInputError, match="EOFError"):
+        read(whole[:-20], "x.tsv.gz")
+
+
+def test_missing_files_tables_and_columns_are_named(tmp_path):
+    for uri in (tmp_path / "none.tsv", tmp_path / "*.tsv", tmp_path):
+        with pytest.raises(MalformedInputError, match="must be a file, or a pattern"):
+            read_source(Source(str(uri)))
+    path = table_of(tmp_path / "x.duckdb", "SELECT 1 AS client, [1] AS time, 'q' AS query")
+    with pytest.raises(MalformedInputError, match=r"user, time, query.*it has 3 columns"):
+        read_source(Source(str(path), table="my log"))
+    with pytest.raises(MalformedInputError, match="1 of those wanted hold other things"):
+        read_source(Source(str(path), table="my log", user_column="client"))
+    with pytest.raises(MalformedInputError, match="CatalogException"):
+        read_source(Source(str(path), table="nowhere"))
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"kind": "logs"}, {"layout": "lines"}, {"encoding": "utf-16"}, {"longest_line": 0},
+        {"delimiter": '"'}, {"delimiter": "ab"}, {"time_format": "%Q"}, {"time_format": "when"},
+        {"user_column": None}, {"user_column": -1}, {"time_column": True}, {"query_column": " "},
+        {"with_user": True}, {"kind": "baskets", "layout": "lines", "table": "t"},
+    ],
+)  # fmt: skip
+def test_knobs_out_of_range_are_refused(knobs):
+    with pytest.raises(InvalidParameterError):
+        Source("x", **knobs)
+
+
+def test_windows_are_of_logs_and_start_before_they_end():
+    day = datetime(2024, 1, 1)
+    with pytest.raises(InvalidParameterError, match="start before it ends"):
+        read_source(Source("x"), (day, day))
+    with pytest.raises(InvalidParameterError, match="must be of a log"):
+        read_source(Source("x", kind="baskets"), (day, day + timedelta(days=1)))
+
+
+def test_a_lost_line_is_noticed(read, monkeypatch):
+    insert = Intake._insert
+
+    def forgetful(self, notation):
+        insert(self, notation)
+        self.connection.execute(f"DELETE FROM {self.table} WHERE line = 2").fetchall()  # noqa: S608
+
+    monkeypatch.setattr(Intake, "_insert", forgetful)
+    with pytest.raises(SetanonError, match="every line must be accepted"):
+        read(HEADER + b"u\t2024-01-01\tq\n" * 3)
+
+
+@pytest.mark.parametrize("header", ["query\ttime\tuid", "Search\tWhen\tAnonID"])
+def test_a_header_of_other_names_is_not_taken_for_a_row(tmp_path, header):
+    path = tmp_path / "log.tsv"
+    path.write_text(header + "\npine straw\t2024-01-02\tu1\nmulch\t2024-01-02\tu2\n")
+
+    with pytest.raises(MalformedInputError, match="Set header"):
+        read_source(Source(str(path)))
+    assert read_source(Source(str(path), header=False)).reasons == {"time unreadable": 1}

@@ -1,0 +1,51 @@
+"""Logs in Parquet files, and in tables of DuckDB files."""
+
+# ruff: noqa: DTZ001 - times of a log have no zone
+
+from datetime import datetime
+
+import duckdb
+import pytest
+from sourced import ROW, refused, rows, table_of
+
+from setanon_dagster.sources import Source, columns, read_source
+
+TABLE = """SELECT * FROM (VALUES
+  (1, TIMESTAMPTZ '2024-01-02 05:04:05+02', 'pine straw'), (NULL, TIMESTAMPTZ '2024-01-02', 'a'),
+  (2, NULL, 'a'), (3, TIMESTAMPTZ '2024-01-02', NULL), (4, TIMESTAMPTZ 'infinity', 'a'),
+  (5, TIMESTAMPTZ '2024-01-02 00:00:00+00', 'a' || chr(0)),
+  (6, TIMESTAMPTZ '2024-01-02 00:00+00', '')
+) AS t("User", time, query)"""
+TABLE_ROWS = [("1", *ROW[1:], 1), ("6", datetime(2024, 1, 2), "", 7)]
+TABLE_REFUSED = [
+    (2, "user missing"), (3, "time missing"), (4, "query missing"), (5, "time unreadable"),
+    (6, "encoding"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["my log", "main.my log", "seen"])
+def test_a_duckdb_table_is_a_source(tmp_path, name):
+    path = table_of(tmp_path / "x.duckdb", TABLE)
+    found = read_source(Source(str(path), table=name))
+    assert (rows(found), refused(found)) == (TABLE_ROWS, TABLE_REFUSED)
+
+
+def test_a_parquet_file_is_a_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(columns, "ROWS", 2)
+    path = tmp_path / "it's.parquet"
+    duckdb.sql(TABLE).write_parquet(str(path))
+    found = read_source(Source(str(path)))
+    assert (rows(found), refused(found)) == (TABLE_ROWS, TABLE_REFUSED)
+    assert found.lines == 7
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("TIMESTAMP_S", "2024-01-02"), ("TIMESTAMP_NS", "2024-01-02"), ("DATE", "2024-01-02"),
+     ("BIGINT", "1704153600"), ("VARCHAR", "2024-01-02"), ("BIGINT", "240102000000")],
+)  # fmt: skip
+def test_times_of_a_table_may_have_many_types(tmp_path, kind, value):
+    path = tmp_path / "x.parquet"
+    row = f"SELECT 'u' AS user, CAST('{value}' AS {kind}) AS time, 'q' AS query"
+    duckdb.sql(row).write_parquet(str(path))
+    assert rows(read_source(Source(str(path)))) == [("u", datetime(2024, 1, 2), "q", 1)]

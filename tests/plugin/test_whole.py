@@ -1,0 +1,30 @@
+"""Files are whole or not there, and private until they are complete."""
+
+import stat
+
+import pytest
+
+from setanon_dagster.whole import whole
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_file_has_its_name_and_mode_when_it_is_complete(tmp_path):
+    target = tmp_path / "page.html"
+    with whole(target, 0o644) as file:
+        assert (mode(file), file.parent, file.suffix) == (0o600, tmp_path, ".part")
+        assert not target.exists()
+        file.write_text("pine")
+    assert (target.read_text(), mode(target)) == ("pine", 0o644)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "page.html"
+    target.write_text("old")
+    with pytest.raises(LookupError), whole(target) as file:
+        {}[file.write_text("half")]
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
