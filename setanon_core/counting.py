@@ -29,14 +29,15 @@ def counted(
     """
     width = max(len(item), 1)
     held: list[Ints] = [np.empty(0, np.int64)]
-    items, sizes = [*held], [*held]
+    sizes = [*held]
+    items = [np.empty(0, np.int32)]
     for block in blocks(typed, len(owner)):
         holder = block.holder
         # What one user typed stands together, and is almost all of it in one block.
         held.append(distinct_numbers(owner[block.first + holder] * width + block.words))
         cells = distinct_numbers(holder * width + item[block.words])
         rows = cells // width
-        items.append(cells - rows * width)
+        items.append((cells - rows * width).astype(np.int32))
         sizes.append(np.bincount(rows, minlength=block.last - block.first))
     once = distinct_numbers(np.concatenate(held))
     known = Keywords(vocabulary, item, np.bincount(once % width, minlength=len(item)))

@@ -10,6 +10,9 @@ import numpy.typing as npt
 from setanon_core.errors import MalformedInputError
 
 Ints = npt.NDArray[np.int64]
+Narrow = npt.NDArray[np.int32]
+"""Numbers of which there are very many: half as wide, in half the memory. Never to be multiplied.
+"""
 
 LIMIT: Final = 1 << 31
 """Items and users are numbered below this, so that a pair of them fits into 64 bits."""
@@ -157,7 +160,7 @@ def check_range(name: str, numbers: Ints) -> None:
         )
 
 
-def bounds_of(sizes: Ints) -> Ints:
+def bounds_of(sizes: Ints | Narrow) -> Ints:
     """Offsets of sets with these sizes."""
     return np.concatenate(([0], np.cumsum(sizes)))
 
@@ -202,6 +205,6 @@ def in_order(numbers: Ints) -> tuple[Ints, int]:
     return places, int(new.sum())
 
 
-def spans(starts: Ints, sizes: Ints) -> Ints:
+def spans(starts: Ints | Narrow, sizes: Ints | Narrow) -> Ints:
     """Every position of the spans that begin at `starts`, one span after the other."""
     return np.arange(sizes.sum()) + np.repeat(starts - bounds_of(sizes)[:-1], sizes)

@@ -6,6 +6,20 @@ import gc
 import pyarrow as pa
 
 
+class GivingBack:
+    """Hears how far a long step is, and gives memory back whenever another one begins."""
+
+    def __init__(self) -> None:
+        """Begin before any step."""
+        self._step = ""
+
+    def __call__(self, step: str, _done: int, _total: int) -> None:
+        """Give back what the last step has left, if this is another one."""
+        if step != self._step:
+            self._step = step
+            give_back()
+
+
 def give_back() -> None:
     """Let the system have the memory that earlier stages have freed: libraries keep it for later.
 

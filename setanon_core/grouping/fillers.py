@@ -27,7 +27,10 @@ class Fillers:
         of_set = np.full(len(crowd.sets), NOBODY, np.int32)
         filled = np.diff(bounds) > 0
         of_set[filled] = saved[line[bounds[:-1][filled]]]
-        holders = found.holders[np.lexsort((of_set[found.holders], found.of_holders))]
+        holders = np.empty_like(found.holders)
+        for itemset, part in found.parts():
+            own = found.holders[part]
+            holders[part] = own[np.lexsort((of_set[own], itemset))]
         self.least: Ints = of_set[holders[found.bounds[:-1]]].astype(np.int64)
         """For each itemset, the least that somebody saves who could come to it."""
 

@@ -8,13 +8,14 @@ Deviation:  records are counted here, users where a group is formed.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from setanon_core.grouping.matrices import Bools
-from setanon_core.sets import Ints, Sets, bounds_of, spans
+from setanon_core.reporting import report
+from setanon_core.sets import Ints, Narrow, Sets, bounds_of, spans
 
 MAX_ITEMS: Final = 8
 """Itemsets stop growing here: deeper ones are rare, and few records hold them."""
@@ -25,8 +26,12 @@ PER_ITEM: Final = 10
 Beyond it the longest sets stop growing, which few others would have shared."""
 
 
-ENTRIES_AT_ONCE: Final = 1 << 21
+ENTRIES_AT_ONCE: Final = 1 << 18
 """Pairs that are counted in one go: a bound for memory."""
+
+
+HOLDERS_AT_ONCE: Final = 1 << 21
+"""Holders of itemsets that are looked at in one go."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,17 +39,20 @@ class Itemsets:
     """Candidate centers, and in `holders` the sets that hold each."""
 
     sets: Sets
-    holders: npt.NDArray[np.int32]
+    holders: Narrow
     bounds: Ints
     """The holders of candidate c are `holders[bounds[c]:bounds[c + 1]]`, ascending."""
 
     support: Ints
     complete: bool
 
-    @property
-    def of_holders(self) -> npt.NDArray[np.int32]:
-        """The itemset that each of the holders belongs to."""
-        return np.repeat(np.arange(len(self.sets), dtype=np.int32), np.diff(self.bounds))
+    def parts(self) -> Iterator[tuple[Ints, slice]]:
+        """All holders, some after the others: the itemset of each, and where they are."""
+        numbers = np.diff(self.bounds)
+        cuts = np.flatnonzero(np.diff(self.bounds[:-1] // HOLDERS_AT_ONCE)) + 1
+        for low, high in pairwise([0, *cuts.tolist(), len(self.sets)]):
+            itemset = np.repeat(np.arange(low, high), numbers[low:high])
+            yield itemset, slice(self.bounds[low], self.bounds[high])
 
     def without_one(self, chosen: Ints) -> Ints:
         """For each itemset chosen, where those are that lack one item of it; filled up with -1."""
@@ -83,21 +91,22 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     budget = max(BUDGET, PER_ITEM * len(sets.items))
     total = np.bincount(sets.items, weights[sets.rows], minlength=sets.width)
     frequent = np.flatnonzero(total >= k)
-    number = np.zeros(sets.width, np.int64)
+    # There may be very many entries: half as wide, they take half as much memory.
+    number = np.zeros(sets.width, np.int32)
     number[frequent] = np.arange(len(frequent))
     kept = sets.keep_items(total >= k)
     column = number[kept.items]
-    place = np.argsort(column, kind="stable")
-    itemset, level = column[place], frequent[:, None]
-    # There may be very many: half as wide, they take half as much memory.
+    place = np.argsort(column, kind="stable").astype(np.int32)
+    itemset, level = column[place], frequent[:, None].astype(np.int32)
     row_of = kept.rows.astype(np.int32)
     levels, held, sizes, supports, complete = [], [], [], [], True
     while len(level):
+        report("items of the centers looked for", level.shape[1], MAX_ITEMS)
         levels.append(level)
         held.append(row_of[place])
         sizes.append(np.bincount(itemset, minlength=len(level)))
         supports.append(np.bincount(itemset, weights[held[-1]], minlength=len(level)))
-        left = kept.offsets[1:][held[-1]] - place - 1
+        left = kept.offsets[1:].astype(np.int32)[held[-1]] - place - 1
         if level.shape[1] == MAX_ITEMS:
             complete &= not left.any()
             break
@@ -111,10 +120,12 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
         ]
         before = np.cumsum([0, *(len(grown) for _, _, grown in found)])
         place = np.concatenate([part for part, _, _ in found])
-        itemset = np.concatenate([part + n for (_, part, _), n in zip(found, before, strict=False)])
+        itemset = np.concatenate(
+            [part + np.int32(n) for (_, part, _), n in zip(found, before, strict=False)]
+        )
         grown = np.concatenate([part for _, _, part in found])
         parent, last = np.divmod(grown, len(frequent))
-        level = np.column_stack((level[parent], frequent[last]))
+        level = np.column_stack((level[parent], frequent[last].astype(np.int32)))
     none = [np.empty(0, np.int64)]
     widths = [np.full(len(part), part.shape[1]) for part in levels]
     return Itemsets(
@@ -129,7 +140,7 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     )
 
 
-def _affordable(left: Ints, held: npt.NDArray[np.int32], n: int, budget: int) -> Bools:
+def _affordable(left: Narrow, held: Narrow, n: int, budget: int) -> Bools:
     """Mark the entries of the sets that together stay within the budget, cheapest sets first."""
     if left.sum() <= budget:
         return np.ones(len(left), np.bool_)
@@ -141,28 +152,32 @@ def _affordable(left: Ints, held: npt.NDArray[np.int32], n: int, budget: int) ->
 
 
 def _wider(
-    place: Ints, itemset: Ints, left: Ints, column: Ints, width: int
-) -> Iterator[tuple[Ints, Ints]]:
+    place: Narrow, itemset: Narrow, left: Narrow, column: Narrow, width: int
+) -> Iterator[tuple[Ints, Narrow]]:
     """Itemsets with one item more, as keys, and where that item is; some itemsets at a time.
 
     Entries stand in the order of their itemsets, and so do those that are made of them.
     """
     first = np.flatnonzero(np.diff(itemset, prepend=-1))
     work = np.cumsum(left)[first] // ENTRIES_AT_ONCE
-    for part in np.split(np.arange(len(place)), first[np.diff(work, prepend=work[:1]) > 0]):
-        wider = spans(place[part] + 1, left[part])
-        yield np.repeat(itemset[part], left[part]) * width + column[wider], wider
+    cuts = first[np.diff(work, prepend=work[:1]) > 0].tolist()
+    for low, high in pairwise([0, *cuts, len(place)]):
+        part = slice(low, high)
+        wider = spans(place[part] + 1, left[part]).astype(np.int32)
+        parent: Ints = itemset[part].astype(np.int64)
+        key: Ints = np.repeat(parent * width, left[part]) + column[wider]
+        yield key, wider
 
 
-def _heavy(key: Ints, place: Ints, weight: Ints, k: int) -> tuple[Ints, Ints, Ints]:
+def _heavy(key: Ints, place: Narrow, weight: Ints, k: int) -> tuple[Narrow, Narrow, Ints]:
     """Group entries by key, and keep the keys whose weights reach k."""
     # Stable: holders stay in ascending order within each new itemset.
     order = np.argsort(key, kind="stable")
     key, place = key[order], place[order]
     starts = np.flatnonzero(np.diff(key, prepend=-1))
     if len(starts) == 0:
-        return place, key, key
+        return place, place, key
     counts = np.diff(starts, append=len(key))
     enough = np.add.reduceat(weight[order], starts) >= k
-    itemset = np.repeat(np.arange(enough.sum()), counts[enough])
+    itemset = np.repeat(np.arange(enough.sum(), dtype=np.int32), counts[enough])
     return place[np.repeat(enough, counts)], itemset, key[starts[enough]]

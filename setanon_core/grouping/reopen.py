@@ -66,18 +66,24 @@ class _Gains:
     """Who would save more at an itemset than where they are, and how much; the most first."""
 
     def __init__(self, crowd: Crowd, found: Itemsets, saved: Ints, fillers: Fillers) -> None:
-        itemset = found.of_holders
-        # Records are laid out only for the sets of which one could gain: copies may be very many.
-        some = found.sets.sizes[itemset] > fillers.least_of_set[found.holders]
-        itemset, holders = itemset[some], found.holders[some]
-        itemset, record = np.repeat(itemset, crowd.weights[holders]), crowd.members(holders)
-        gain = found.sets.sizes[itemset] - saved[record]
-        comes = (gain > 0) & fillers.may_come[record]
-        itemset, record, gain = itemset[comes], record[comes], gain[comes]
-        order = np.lexsort((-gain, itemset))
-        self.number = np.bincount(itemset, minlength=len(found.sets))
-        self.total = np.bincount(itemset, gain, minlength=len(found.sets)).astype(np.int64)
-        self._records, self._gains = record[order].data, gain[order].data
+        n = len(found.sets)
+        self.number, self.total = np.zeros((2, n), np.int64)
+        records, gains = [], []
+        for every, part in found.parts():
+            sizes = found.sets.sizes[every]
+            # Records are laid out only for the sets of which one could gain: there may be many.
+            some = sizes > fillers.least_of_set[found.holders[part]]
+            itemset, holders = every[some], found.holders[part][some]
+            itemset, record = np.repeat(itemset, crowd.weights[holders]), crowd.members(holders)
+            gain = found.sets.sizes[itemset] - saved[record]
+            comes = (gain > 0) & fillers.may_come[record]
+            itemset, record, gain = itemset[comes], record[comes], gain[comes]
+            order = np.lexsort((-gain, itemset))
+            self.number += np.bincount(itemset, minlength=n)
+            self.total += np.bincount(itemset, gain, minlength=n).astype(np.int64)
+            records.append(record[order].astype(np.int32))
+            gains.append(gain[order].astype(np.int32))
+        self._records, self._gains = np.concatenate(records).data, np.concatenate(gains).data
         self._bounds = bounds_of(self.number).data
 
     def of(self, c: int) -> Iterator[tuple[int, int]]:

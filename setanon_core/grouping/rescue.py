@@ -32,6 +32,9 @@ ROUNDS: Final = 1
 ADJACENT: Final = 2
 """What a set could gain, at most, for which it is compared with adjacent centers only."""
 
+RECORDS: Final = 1 << 18
+"""Records that are compared with their centers at once."""
+
 PAIRS: Final = 2_000_000
 """Pairs of a set and a center held in memory at once."""
 
@@ -153,11 +156,12 @@ def _only(sets: Sets, keep: Bools) -> Sets:
 def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:
     """What each record saves at its own center: |S| less its cost there."""
     table = sparse(centers, records.width)
-    inside = np.flatnonzero(rows != WITHDRAWN)
-    own = sparse(records.take(inside), records.width)
-    kept = _shared(own, table[rows[inside]])
+    every = np.flatnonzero(rows != WITHDRAWN)
     saved = np.zeros(len(records), np.int64)
-    saved[inside] = 2 * kept - centers.sizes[rows[inside]]
+    for start in range(0, len(every), RECORDS):
+        some = every[start : start + RECORDS]
+        kept = _shared(sparse(records.take(some), records.width), table[rows[some]])
+        saved[some] = 2 * kept - centers.sizes[rows[some]]
     return saved
 
 

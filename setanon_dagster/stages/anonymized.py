@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from setanon_core.edits import Queries
 from setanon_core.pipeline import Threads, edited_threads, group_threads, published_ids
 from setanon_core.release import Digests, ReleaseParams
-from setanon_core.reporting import report
+from setanon_core.reporting import report, reported_to
 from setanon_core.sets import Ints, bounds_of, distinct_numbers
 from setanon_core.users import nth_users, repeats
 from setanon_dagster.batches import stream
-from setanon_dagster.memory import give_back
+from setanon_dagster.memory import GivingBack, give_back
 from setanon_dagster.stages.costs import cost_table
 from setanon_dagster.stages.numbers import lists
 from setanon_dagster.stages.stored import Stored, threads_of
@@ -63,7 +63,8 @@ def anonymize_clusters(
     """
     threads, typed = _set_aside(threads_of(clusters, params), folder)
     give_back()
-    result = group_threads(threads, params)
+    with reported_to(GivingBack()):
+        result = group_threads(threads, params)
     threads = replace(threads, typed=typed())
     edited, cost = edited_threads(threads, result, params)
     line, digests = published_ids(threads, result, params)
