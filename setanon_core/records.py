@@ -78,6 +78,11 @@ class Records(Sets):
         """The same without the vocabulary, which may be large: to be sent elsewhere."""
         return Records.of_sets(self, self.users)
 
+    @property
+    def sets(self) -> Sets:
+        """The sets alone, without users."""
+        return Sets.of_checked(items=self.items, offsets=self.offsets)
+
     @classmethod
     def of_sets(cls, sets: Sets, users: Ints, vocabulary: tuple[Hashable, ...] = ()) -> "Records":
         """Sets that were checked, with checked numbers of users that nobody else holds."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import dagster as dg
 import pyarrow as pa
-from duckdb import DuckDBPyRelation
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.reporting import reported_to
 from setanon_dagster.config import ReleaseConfig
@@ -78,18 +78,24 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         retry_policy=RETRIES,
     )
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
-        with refusing(retry=True), reported_to(Pace(context.log.info)):
-            found = _found(config, window_of(context), **upstream)
-        said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
-        yield dg.Output(found.accepted, first, metadata=said)
-        yield dg.Output(found.rejected, "rejected_rows", metadata=dict(found.reasons))
+        # It holds the rows until they are stored, and not while the other stages run.
+        with connect(config.memory_limit, temp_folder=config.stages) as connection:
+            with refusing(retry=True), reported_to(Pace(context.log.info)):
+                found = _found(config, window_of(context), connection, **upstream)
+            said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
+            yield dg.Output(found.accepted, first, metadata=said)
+            yield dg.Output(found.rejected, "rejected_rows", metadata=dict(found.reasons))
 
     return read
 
 
-def _found(config: ReleaseConfig, window: Window | None, upstream: object = None) -> Read:
+def _found(
+    config: ReleaseConfig,
+    window: Window | None,
+    connection: DuckDBPyConnection,
+    upstream: object = None,
+) -> Read:
     """Read the source, or the table of an upstream asset as if it were a file."""
-    connection = connect(config.memory_limit, temp_folder=config.stages)
     if upstream is None:
         return read_source(config.source, window, connection=connection)
     # Private, as all that lies between source and release.

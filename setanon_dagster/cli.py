@@ -4,6 +4,7 @@ Exit codes: 0 if it is as asked, 1 if it was refused or failed, 2 for arguments 
 Loading it loads neither Dagster nor what is slow: the commands do that when they need it.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from traceback import extract_tb
@@ -22,6 +23,9 @@ from setanon_dagster.options import config_of, knob_options, several_k
 from setanon_dagster.progress import Progress, write, write_summary, write_verdict
 from setanon_dagster.released import verify_file
 from setanon_dagster.serving import require_server, serve
+
+SMALL: Final = 1 << 28
+"""Bytes of a log up to which Great Expectations is loaded while the stages run."""
 
 LOOK: Final = 5
 """Published threads that the demo shows."""
@@ -195,7 +199,7 @@ def _release(config: ReleaseConfig) -> Path:
     """Release, with progress on stderr and the summary on stdout; refused, that is an error."""
     progress = Progress(Console(stderr=True))
     progress.started("loading Dagster")
-    with examiner():
+    with examiner() if _is_small(config) else nullcontext():
         with loading():
             from setanon_dagster.running import run_release
         outcome = run_release(config, progress)
@@ -205,6 +209,11 @@ def _release(config: ReleaseConfig) -> Path:
         raise click.ClickException(" ".join(outcome.failures))
     write_summary(Console(), outcome.folder, outcome.certificate, outcome.counts)
     return outcome.folder
+
+
+def _is_small(config: ReleaseConfig) -> bool:
+    """Whether seconds matter more than the memory of one more process."""
+    return sum(path.stat().st_size for path in config.source.paths) <= SMALL
 
 
 def run() -> None:

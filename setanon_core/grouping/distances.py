@@ -36,7 +36,7 @@ to which a set may be called short."""
 CELLS: Final = 1 << 26
 """Cells of a table, four bytes each: of very many sets, fewer are short."""
 
-FIRSTS_AT_ONCE: Final = 1 << 20
+FIRSTS_AT_ONCE: Final = 1 << 18
 """Occurrences with which subsets begin that are counted in one go."""
 
 SETS_AT_ONCE: Final = 1 << 16
@@ -90,6 +90,7 @@ def around(
         for table, others, w in zip(tables, apart, weights, strict=True):
             np.add.at(table, (line, place[j]), w[rows][b].astype(np.int32))
             np.subtract.at(others, place[j], w[rows][b])
+    del matrix, holders  # they are large, and what follows needs them no more
     for table, others, w in zip(tables, apart, weights, strict=True):
         _add(
             table, _line(limit, limit + 1, _unlisted(sizes[short], operations), operations), others

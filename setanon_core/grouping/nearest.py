@@ -20,7 +20,7 @@ from setanon_core.grouping.matrices import sparse
 from setanon_core.grouping.meetings import own_meetings
 from setanon_core.params import Operations
 from setanon_core.records import Ints, Records
-from setanon_core.sets import spans
+from setanon_core.sets import changes, spans
 
 PAIRS_LIMIT: Final = 1500
 """Records up to which all pairs are looked at."""
@@ -83,15 +83,19 @@ def _by_subsets(
     sets = records.take(first)
     # A unit is one set of one user, however often that user has it.
     base = int(records.users.max()) + 1
-    units, copies = np.unique(number * base + records.users, return_counts=True)
-    owned, user = np.divmod(units, base)
-    sizes, owners = sets.sizes[owned], np.bincount(owned)
+    every_pair = np.sort(number * base + records.users)
+    starts = np.flatnonzero(changes(every_pair))
+    copies = np.diff(starts, append=len(every_pair)).astype(np.int32)
+    owned, user = np.divmod(every_pair[starts], base)
+    del every_pair, starts  # memory that is needed in what follows
+    owners, n = np.bincount(owned), len(owned)
     weights = [owners]
     if records.n_users < len(records):
         weights.append(times)
     own = own_meetings(sets.take(owned), user)
+    del user
     for every_row, every_table, exact in around(sets, weights, operations):
-        poor = np.flatnonzero(owners[every_row] <= (len(user) if enough is None else enough))
+        poor = np.flatnonzero(owners[every_row] <= (n if enough is None else enough))
         rows, tables = every_row[poor], [table[poor] for table in every_table]
         mine = _spans(owned, rows)
         at = np.repeat(np.arange(len(rows)), owners[rows])
@@ -103,11 +107,12 @@ def _by_subsets(
             chosen = _spans(own[0], mine)
             chosen = chosen[exact[owned[own[1][chosen]]]]
             i, j, overlap = (column[chosen] for column in own)
-            away = distance(sizes[i], sizes[j], overlap, operations)
+            sizes = sets.sizes[owned[i]], sets.sizes[owned[j]]
+            away = distance(*sizes, overlap, operations)
             nearest -= counts_of(np.searchsorted(mine, i), away, None, nearest.shape)
             every = tables[1][at]
             every[:, 0] += weights[1][owned[mine]] - 1
-        yield Neighbours(sizes[mine], copies[mine], nearest, every)
+        yield Neighbours(sets.sizes[owned[mine]], copies[mine].astype(np.int64), nearest, every)
 
 
 def _spans(ascending: Ints, values: Ints) -> Ints:
