@@ -1,6 +1,7 @@
 """Sections 4 and 5.4: groups of threads, and what is published of them, batch by batch."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,9 @@ from setanon_dagster.memory import GivingBack, give_back
 from setanon_dagster.stages.costs import cost_table
 from setanon_dagster.stages.numbers import lists
 from setanon_dagster.stages.stored import Stored, threads_of
+
+MANY: Final = 1_000_000
+"""Threads from which on the memory that one step leaves behind is worth giving back."""
 
 AT_ONCE: Final = 50_000
 """Threads that are written at once."""
@@ -63,7 +67,7 @@ def anonymize_clusters(
     """
     threads, typed = _set_aside(threads_of(clusters, params), folder)
     give_back()
-    with reported_to(GivingBack()):
+    with reported_to(GivingBack()) if len(threads.records) >= MANY else nullcontext():
         result = group_threads(threads, params)
     threads = replace(threads, typed=typed())
     edited, cost = edited_threads(threads, result, params)
