@@ -18,7 +18,7 @@ from setanon_dagster.certificate import THREADS
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo_release import LOG, USERS, demo_config, demo_folder, published_threads
 from setanon_dagster.examiner import examiner
-from setanon_dagster.loading import leave, loading
+from setanon_dagster.loading import loading
 from setanon_dagster.options import config_of, knob_options, several_k
 from setanon_dagster.progress import Progress, write, write_summary, write_verdict
 from setanon_dagster.released import verify_file
@@ -216,15 +216,5 @@ def _is_small(config: ReleaseConfig) -> bool:
     return sum(path.stat().st_size for path in config.source.paths) <= SMALL
 
 
-def run() -> None:
-    """Run the command that was asked for as a process of its own, which ends with it."""
-    try:
-        main()
-    except SystemExit as ended:
-        if isinstance(ended.code, int):
-            leave(ended.code)
-        raise
-
-
 if __name__ == "__main__":
-    run()
+    main()

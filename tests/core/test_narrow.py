@@ -40,8 +40,3 @@ def test_itemsets_of_very_many_items_are_told_apart():
     both = found.sets.take(np.flatnonzero(found.sets.sizes == 2))
     assert both.items.reshape(-1, 2).tolist() == [[a, a + pairs] for a in range(pairs)]
     assert found.holders[-4:].tolist() == list(range(2 * pairs - 4, 2 * pairs))
-        2 * pairs - 4,
-        2 * pairs - 3,
-        2 * pairs - 2,
-        2 * pairs - 1,
-    ]

@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from setanon_core import editing, pipeline
+from setanon_core import editing
 from setanon_core.grouping.local_search import BLOCK, local_search
 from setanon_core.grouping.open_itemsets import open_itemsets
 from setanon_core.log import anonymize_log
@@ -48,7 +48,6 @@ def test_processes_make_the_release_that_one_makes(monkeypatch):
     ]
     monkeypatch.setattr(module, "ENOUGH", 0)
     monkeypatch.setattr(editing, "WORDS_AT_ONCE", 50)
-    monkeypatch.setattr(pipeline, "IDS_AT_ONCE", 30)
     params = ReleaseParams(3, secret=b"for tests only")
 
     alone = anonymize_log(log, params)
