@@ -137,7 +137,7 @@ def _is_sequence(users: object) -> bool:
 
 def canonical_order(records: Records) -> Ints:
     """Order records by what they and their users' other records hold, not by where they stand."""
-    ranks, users = records.ranks, records.users
+    ranks, users = records.ranks, number_users(records.users, len(records))
     # A user is known by the sets of all their records: a sum of these does not tell their order.
     # That two users who differ have one sum is a matter of chance, once in 2^64 pairs.
     known = np.zeros(int(users.max(initial=-1)) + 1, np.uint64)

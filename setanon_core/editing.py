@@ -15,7 +15,7 @@ import numpy as np
 from setanon_core.edits import Queries, edit, joined
 from setanon_core.errors import NotAnonymousError
 from setanon_core.reporting import report
-from setanon_core.sets import Ints, Sets
+from setanon_core.sets import Ints, Sets, changes, spans
 from setanon_core.spelling import Keywords, as_typed, common_spellings
 from setanon_core.workers import each_of
 
@@ -51,13 +51,17 @@ def edited_queries(typed: Queries, keywords: Keywords, wanted: Wanted) -> tuple[
 
 def _parts(typed: Queries, labels: Ints) -> Iterator[Ints]:
     """The queries of some groups after those of others; of each group all of them."""
-    label = labels[typed.threads]
-    order = np.argsort(label, kind="stable")
-    order = order[np.searchsorted(label[order], 0) :]  # without what is withdrawn
-    words = np.cumsum(np.diff(typed.offsets)[order]) // WORDS_AT_ONCE
-    first = np.flatnonzero(np.diff(label[order], prepend=-1))
-    starts = first[np.diff(words[first], prepend=-1) > 0]
-    yield from (part for part in np.split(order, starts) if len(part))
+    # The queries of a thread stand together: to put threads in line is enough.
+    begins = np.searchsorted(typed.threads, np.arange(len(labels) + 1))
+    queries = np.diff(begins)
+    order = np.argsort(labels, kind="stable")
+    order = order[np.searchsorted(labels[order], 0) :]  # without what is withdrawn
+    words = np.cumsum(np.diff(typed.offsets[begins])[order]) // WORDS_AT_ONCE
+    first = np.flatnonzero(changes(labels[order]))
+    starts = first[changes(words[first])]
+    for part in np.split(order, starts):
+        if len(part):
+            yield spans(begins[part], queries[part])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,12 +8,17 @@ Deviation:  a center may be empty, and its group is then withdrawn; groups that 
             center become one.
 """
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
 from setanon_core.model import WITHDRAWN, Cost
 from setanon_core.params import Operations
-from setanon_core.sets import Ints, Sets, bounds_of, changes
+from setanon_core.sets import Ints, Sets, bounds_of, changes, in_order
+
+MANY: Final = 16
+"""Numbers of groups, in multiples of the records, up to which they are counted unsorted."""
 
 
 def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Ints, Sets]:
@@ -53,10 +58,12 @@ def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost
 def _numbered(labels: Ints) -> tuple[Ints, Ints]:
     """Groups numbered from 0, for each record, and their sizes."""
     members = np.flatnonzero(labels != WITHDRAWN)
-    sizes = np.bincount(labels[members])
-    number = np.cumsum(sizes > 0) - 1
+    numbers = labels[members]
+    if len(numbers) and (numbers.min() < 0 or numbers.max() > MANY * len(labels)):
+        numbers, _ = in_order(numbers)
+    sizes = np.bincount(numbers)
     rows = np.full(len(labels), WITHDRAWN)
-    rows[members] = number[labels[members]]
+    rows[members] = (np.cumsum(sizes > 0) - 1)[numbers]
     return rows, sizes[sizes > 0]
 
 

@@ -164,13 +164,15 @@ def fingerprint(threads: Threads) -> bytes:
     # Sums of mixed numbers: of the words of a thread in any order, then of a user's threads.
     of_thread = np.empty(len(threads.records), np.uint64)
     for block in blocks(threads.typed, len(of_thread)):
-        sums = np.append(np.uint64(0), np.cumsum(mixed(block.words.astype(np.uint64))))
+        # From 1 on, for 0 stays 0 when it is mixed: the first keyword would not count.
+        of_words = mixed(block.words.astype(np.uint64) + np.uint64(1))
+        sums = np.append(np.uint64(0), np.cumsum(of_words))
         of_thread[block.first : block.last] = np.diff(sums[block.bounds])
     nth = repeats(threads.records.users).astype(np.uint64)
     of_user = np.zeros(len(threads.users), np.uint64)
     np.add.at(of_user, threads.records.users, mixed(of_thread ^ mixed(nth)))
     named = sorted(zip(map(str, threads.users), of_user.tolist(), strict=True))
-    told = repr((named, list(threads.keywords.vocabulary)))
+    told = repr((named, list(threads.keywords.vocabulary), sorted(threads.names or ())))
     return blake2b(told.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -85,7 +85,7 @@ class Records(Sets):
 
     @classmethod
     def of_sets(cls, sets: Sets, users: Ints, vocabulary: tuple[Hashable, ...] = ()) -> "Records":
-        """Sets that were checked, with checked numbers of users that nobody else holds."""
+        """Sets that were checked, with checked numbers of users that nobody will write to."""
         return Records.of_checked(
             items=sets.items, offsets=sets.offsets, users=users, vocabulary=vocabulary
         )

@@ -25,7 +25,8 @@ BITS: Final = 63
 class Sets:
     """Many sets of item numbers in two columns: set i is `items[offsets[i]:offsets[i + 1]]`.
 
-    Items ascend within each set. The arrays are checked once, when made, and then read-only.
+    Items ascend within each set; of very many sets they may be `Narrow`. The arrays are checked
+    once, when made, and then read-only.
     """
 
     items: Ints
@@ -45,7 +46,7 @@ class Sets:
 
     @classmethod
     def of_checked(cls, **columns: Any) -> Self:  # noqa: ANN401 - the columns of any subclass
-        """The same from columns that were just made of checked ones, and that nobody else holds."""
+        """The same from columns that were made of checked ones, and that nobody will write to."""
         made = object.__new__(cls)
         for name, column in columns.items():
             if isinstance(column, np.ndarray):
@@ -111,6 +112,7 @@ class Sets:
             key, distinct = in_order(key)
             ranks[rows] = first + key
             first += distinct
+        ranks.flags.writeable = False  # all that ask for them share them
         return ranks
 
     @cached_property
@@ -125,6 +127,7 @@ class Sets:
         first = np.empty(len(times), np.int64)
         # Of several values for one place, the last stays.
         first[self.ranks[::-1]] = np.arange(len(self))[::-1]
+        first.flags.writeable = times.flags.writeable = False
         return first, times, self.ranks
 
 
@@ -176,7 +179,7 @@ def rows_of(offsets: Ints, occurrences: int) -> Ints:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def changes(*columns: Ints) -> npt.NDArray[np.bool_]:
+def changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Where any column has another value than the row before; the first row is new."""
     new = np.ones(len(columns[0]), np.bool_)
     new[1:] = False

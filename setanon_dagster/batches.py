@@ -1,9 +1,36 @@
 """Streams of Arrow batches: cut to one size, so that what is made of them has the same bytes."""
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import chain
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
+
+Each = TypeVar("Each")
+
+
+def ahead(pieces: Iterable[Each]) -> Iterator[Each]:
+    """The same pieces; while one is used, another thread makes the next.
+
+    >>> list(ahead(range(3)))
+    [0, 1, 2]
+    """
+    coming = iter(pieces)
+    told = copy_context()  # who listens to reports listens in the other thread, too
+
+    def following() -> Any:  # noqa: ANN401 - a piece, or the end
+        return told.run(lambda: next(coming, _END))
+
+    with ThreadPoolExecutor(1) as pool:
+        piece = pool.submit(following)
+        while (made := piece.result()) is not _END:
+            piece = pool.submit(following)
+            yield made
+
+
+_END: Final[Any] = object()
 
 
 def stream(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.RecordBatchReader:

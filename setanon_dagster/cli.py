@@ -25,7 +25,7 @@ from setanon_dagster.released import verify_file
 from setanon_dagster.serving import require_server, serve
 
 SMALL: Final = 1 << 28
-"""Bytes of a log up to which Great Expectations is loaded while the stages run."""
+"""Bytes of a log, compressed or not, up to which Great Expectations loads while the stages run."""
 
 LOOK: Final = 5
 """Published threads that the demo shows."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SLOW: Final = "great_expectations"
 
+PATIENCE: Final = 5
+"""Seconds that it has to end by itself, and to take away what it has spilled."""
+
 
 class Examiner:
     """One process for one question; it ends when it has answered, or when nobody can ask."""
@@ -34,6 +37,7 @@ class Examiner:
         """Start it."""
         # Not forked: a copy of a process that has threads may find its locks held for ever.
         spawned = get_context("spawn")
+        self._asked = False
         self._ours, theirs = spawned.Pipe()
         self._process = spawned.Process(target=_serve, args=(theirs,), daemon=True)
         # A key pressed here is not for it, not even while it starts: whoever started it ends it.
@@ -53,12 +57,17 @@ class Examiner:
         """End it, whatever it does."""
         self._ours.close()
         self._process.terminate()
+        self._process.join(PATIENCE)
+        self._process.kill()  # whoever is still there did not listen, such as DuckDB in a query
         self._process.join()
 
     def examine(
         self, opened: "Opener", asked: "Asked", docs: Path | None
     ) -> "dict[str, Finding] | None":
         """What `validation.examine` finds; None if the process has ended without an answer."""
+        if self._asked:
+            return None  # it would answer the question before
+        self._asked = True
         try:
             self._ours.send((opened, asked, docs))
             _load_figures()  # the report needs them next, and here is nothing else to do

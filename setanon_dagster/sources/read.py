@@ -7,7 +7,6 @@ from 1. A record that spans lines has the number of its first.
 
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC
 from functools import partial
@@ -18,6 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
+from setanon_dagster.batches import ahead
 from setanon_dagster.sources.blocks import Chunk
 from setanon_dagster.sources.columns import quoted, table_chunks, text_chunks
 from setanon_dagster.sources.intake import Intake, Read, Window
@@ -42,17 +42,8 @@ def read_source(
         intake = Intake(connection, source, _bounds(source, window))
         line = 1
         for chunks in _files(source):
-            line += intake.take_file(_one_ahead(chunks(line)))
+            line += intake.take_file(ahead(chunks(line)))
         return intake.result()
-
-
-def _one_ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The same chunks; while one is used, another thread reads and cuts the next."""
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, chunks, None)
-        while (chunk := coming.result()) is not None:
-            coming = pool.submit(next, chunks, None)
-            yield chunk
 
 
 def _files(source: Source) -> Iterator[Callable[[int], Iterator[Chunk]]]:

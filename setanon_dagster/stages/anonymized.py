@@ -16,7 +16,7 @@ from setanon_core.release import Digests, ReleaseParams
 from setanon_core.reporting import report, reported_to
 from setanon_core.sets import Ints, bounds_of, distinct_numbers
 from setanon_core.users import nth_users, repeats
-from setanon_dagster.batches import stream
+from setanon_dagster.batches import ahead, stream
 from setanon_dagster.memory import GivingBack, give_back
 from setanon_dagster.stages.costs import cost_table
 from setanon_dagster.stages.numbers import lists
@@ -74,12 +74,13 @@ def anonymize_clusters(
     line, digests = published_ids(threads, result, params)
     owner = threads.records.users[line]
     group = result.labels[line]
+    lined = _Lined(edited, line, len(threads.records))
     return Anonymization(
         threads=stream(
             pa.schema({"thread_id": pa.string(), "group": pa.int64(), **_OWN[params.format]}),
-            _published(_Lined(edited, line, len(threads.records)), digests, group, threads, params),
+            ahead(_published(lined, digests, group, threads, params)),
         ),
-        ledger=stream(LEDGER, _ledger(line, digests, owner, threads)),
+        ledger=stream(LEDGER, ahead(_ledger(line, digests, owner, threads))),
         cost=cost_table([cost], params),
         remarks=(*result.warnings, *result.notes),
         published=len(line),

@@ -14,6 +14,7 @@ from setanon_core.pipeline import Threads, threads_from
 from setanon_core.release import ReleaseParams
 from setanon_core.reporting import report
 from setanon_core.sets import Ints, bounds_of
+from setanon_dagster.batches import ahead
 from setanon_dagster.stages.numbers import ranks
 
 Stored: TypeAlias = pa.Table | DuckDBPyRelation
@@ -35,7 +36,7 @@ def threads_of(clusters: Stored, params: ReleaseParams) -> Threads:
     lengths, queries = _Column(), _Column()
     names: list[str] = []
     total = _rows(clusters)
-    for batch in _batches(clusters):
+    for batch in ahead(_batches(clusters)):
         words.add(pc.list_flatten(batch.column("words")))
         lengths.add(pc.list_flatten(batch.column("lengths")).to_numpy())
         queries.add(pc.list_value_length(batch.column("lengths")).to_numpy())

@@ -2,8 +2,10 @@
 
 import inspect
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -250,3 +252,11 @@ def test_several_improved_starts_still_keep_every_promise_on_larger_inputs(group
         result = anonymize(sets, users=users, grouper=grouper, **asked)
         check(sets, users, result, asked)
         assert result.lower_bound <= result.cost.total
+
+
+def test_numbers_of_users_may_be_far_apart():
+    sets = [{1, 2}, {1, 2}, {1, 3}, {1, 3}]
+    near = Records.from_sets(sets)
+    far = replace(near, users=np.array([7, 2**31 - 1, 0, 2**30]))
+
+    assert anonymize(far, k=2).records == anonymize(near, k=2).records

@@ -158,3 +158,18 @@ def test_the_cost_of_a_flip_is_that_of_its_centers(operations):
         labels = rng.integers(-1, 4, len(data))
         expected = cost_of(data, *flip(data, labels, operations))
         assert flip_cost(data, labels, operations) == expected
+
+
+@given(st.integers(0, 99), st.sampled_from(OPERATIONS))
+def test_groups_may_have_any_numbers(seed, operations):
+    data = random_records(np.random.default_rng(seed), 9, 5)
+    labels = np.arange(len(data)) // 2
+    # Further apart than could be counted one by one, and below zero, but never -1.
+    named = np.where(labels % 2, 10**15 + labels, -2 * (9 + labels))
+
+    rows, centers = flip(data, labels, operations)
+    others, same = flip(data, named, operations)
+
+    assert others.tolist() == rows.tolist()
+    assert same.items.tolist() == centers.items.tolist()
+    assert flip_cost(data, named, operations) == flip_cost(data, labels, operations)

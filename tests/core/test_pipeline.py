@@ -274,3 +274,14 @@ def test_releases_of_other_data_or_parameters_have_no_id_in_common():
     assert sum(map(len, ids)) == len(set().union(*ids)) == 36
     # But the same log has the same ids, in whatever order it comes.
     assert set(anonymized(days[0][::-1], k=2)[0].thread_ids) == ids[0]
+
+
+@pytest.mark.parametrize("other", ["apple pine", "pine straw", "straw", "apple"])
+def test_every_keyword_of_every_thread_counts_for_the_key_of_the_ids(other):
+    rows = [("ann", 1, "pine"), ("bob", 1, "apple pine straw")]
+    changed = [("ann", 1, other), *rows[1:]]
+
+    one, two = (pipeline.fingerprint(threads_of(log, params_of())) for log in (rows, changed))
+
+    assert one != two
+    assert one == pipeline.fingerprint(threads_of(rows[::-1], params_of()))

@@ -82,3 +82,9 @@ def test_no_process_is_started_where_it_would_not_help(monkeypatch):
     monkeypatch.setattr(examiner, "_cores", lambda: 2)
     with pytest.raises(TypeError), examiner.examiner():
         pass
+
+
+def test_it_answers_one_question_and_is_not_asked_another(files):
+    with Examiner() as started:
+        assert started.examine(partial(opened, files), ASKED, None) is not None
+        assert started.examine(partial(opened, files), ASKED, None) is None
