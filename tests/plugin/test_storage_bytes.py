@@ -1,0 +1,161 @@
+"""The same rows are the same bytes on any number of threads; processes do not tear a file."""
+
+import gc
+import os
+import stat
+import subprocess
+import sys
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from storing import DAYS, digest, files_in, loaded, partitioned, run, storage_in
+
+from setanon_core.errors import InvalidParameterError
+from setanon_dagster.parquet import LEVEL, QUICK, connect, read_parquet, write_parquet
+
+BIG = "SELECT i, 'w' || hash(i) % 977 AS w, ['a' || i % 7, 'b'] AS l FROM range(300000) t(i)"
+
+
+@pytest.mark.parametrize("order_by", [None, "w, i"])
+@pytest.mark.parametrize("kind", ["relation", "table", "reader"])
+def test_the_same_rows_give_the_same_bytes_on_any_number_of_threads(tmp_path, order_by, kind):
+    digests = set()
+    for threads in (1, 2, 4):
+        with connect(threads=threads) as connection:
+            relation = connection.sql(BIG)
+            data = {
+                "relation": lambda relation=relation: relation,
+                "table": relation.to_arrow_table,
+                "reader": relation.to_arrow_table().to_reader,
+            }[kind]()
+            path = tmp_path / f"{threads}.parquet"
+            assert write_parquet(data, path, order_by=order_by, connection=connection) == 300_000
+            digests.add(digest(path))
+    assert len(digests) == 1
+
+
+def test_settings_reach_duckdb_and_wrong_ones_are_named(tmp_path):
+    storage = storage_in(tmp_path, memory_limit="300MiB", threads=1)
+    ask = "SELECT current_setting('threads'), current_setting('memory_limit'), "
+    with storage.connect() as connection:
+        seen = connection.sql(ask + "current_setting('temp_directory')").fetchall()[0]
+    assert seen[:2] == (1, "300.0 MiB")
+    assert seen[2].startswith(str(tmp_path / "store"))
+    with pytest.raises(InvalidParameterError, match=r"memory_limit must be .*got 'much'"):
+        connect(memory_limit="much")
+    with pytest.raises(InvalidParameterError, match=r"threads must be .*got 0"):
+        connect(threads=0)
+
+
+def test_a_connection_does_not_look_among_python_variables():
+    secret = pa.table({"a": [1]})
+    with connect() as connection, pytest.raises(duckdb.CatalogException):
+        connection.sql("SELECT * FROM secret").fetchall()
+    assert secret.num_rows == 1
+
+
+def test_rows_that_do_not_fit_in_memory_are_spilled_in_private(tmp_path):
+    sql = "SELECT i, hash(i)::VARCHAR || i AS s FROM range(1500000) t(i)"
+    spill = tmp_path / "spill"
+    with connect("60MB", 1, spill) as connection:
+        connection.sql(sql).order("s").select("count(*)").fetchall()
+        connection.execute(f"CREATE TABLE sorted AS {sql} ORDER BY s")
+        assert any(path.is_file() for path in spill.rglob("*"))
+        assert stat.S_IMODE((spill / "setanon-spill").stat().st_mode) == 0o700
+    assert files_in(spill) == []
+    with connect("60MB", 1) as connection, pytest.raises(duckdb.OutOfMemoryException):
+        connection.execute(f"CREATE TABLE sorted AS {sql} ORDER BY s")
+
+
+WRITER = """
+import sys
+import dagster as dg, pyarrow as pa
+from setanon_dagster.storage import DuckDBParquetStorage
+
+folder, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+storage = DuckDBParquetStorage(folder=folder, threads=1)
+parts = dg.StaticPartitionsDefinition(["same", "a", "b", "c"])
+print("ready", flush=True)
+sys.stdin.readline()
+for turn in range(times):
+    rows = 20_000 + turn
+    table = pa.table({"writer": [name] * rows, "words": [[name, str(turn)]] * rows})
+    for partition in ("same", name):
+        context = dg.build_output_context(
+            asset_key=dg.AssetKey("made"), partition_key=partition, asset_partitions_def=parts
+        )
+        storage.handle_output(context, table)
+"""
+
+
+def test_processes_that_write_at_once_never_fail_and_never_tear_a_file(tmp_path):
+    store = tmp_path / "store"
+    writers = [
+        subprocess.Popen(  # noqa: S603 - our own script
+            [sys.executable, "-c", WRITER, store, name, "6"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("a", "b")
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    path, looks = store / "made" / "same.parquet", 0
+    torn = 0
+    while any(writer.poll() is None for writer in writers):
+        if not path.exists():
+            continue
+        with connect(threads=1) as connection:
+            relation = read_parquet(path, connection)
+            found = relation.aggregate(
+                "count(*), count(DISTINCT writer), count(DISTINCT words), min(words[2]::INT)"
+            ).fetchall()[0]
+        torn += found != (20_000 + found[3], 1, 1, found[3])
+        looks += 1
+    for writer in writers:
+        _, errors = writer.communicate(timeout=60)
+        assert writer.returncode == 0, errors
+    assert looks > 0
+    assert torn == 0
+    assert files_in(store) == [f"made/{name}.parquet" for name in ("a", "b", "same")]
+    assert {parquet.read_table(store / "made" / f"{n}.parquet").num_rows for n in "ab"} == {20_005}
+
+
+def open_files():
+    return len(os.listdir("/dev/fd"))  # noqa: PTH208 - names are enough
+
+
+def test_a_relation_goes_on_reading_the_files_it_was_made_of(tmp_path):
+    made = partitioned(lambda key: pa.table({"day": [key] * 100_000}))
+    for key in DAYS.get_partition_keys():
+        run(tmp_path, made, partition=key)
+    before = open_files()
+    relation = loaded(tmp_path, duckdb.DuckDBPyRelation, upstream=made)
+    other = partitioned(lambda _: pa.table({"day": ["new"], "more": [1]}))
+    for key in DAYS.get_partition_keys():
+        run(tmp_path, other, partition=key)
+    for _ in range(2):
+        assert relation.aggregate("count(*), count(DISTINCT day)").fetchall() == [(400_000, 4)]
+    reader = relation.to_arrow_reader(1000)
+    del relation
+    gc.collect()
+    assert sum(batch.num_rows for batch in reader) == 400_000
+    del reader
+    gc.collect()
+    assert open_files() <= before
+
+
+def test_a_quicker_level_changes_the_bytes_and_not_the_rows(tmp_path):
+    table = pa.table({"query": [f"pine straw {line * line % 997}" for line in range(20_000)]})
+    paths = [tmp_path / f"{level}.parquet" for level in (LEVEL, QUICK)]
+    for path, level in zip(paths, (LEVEL, QUICK), strict=True):
+        assert write_parquet(table, path, level=level) == len(table)
+    assert parquet.read_table(paths[0]) == parquet.read_table(paths[1])
+    assert paths[0].read_bytes() != paths[1].read_bytes()

@@ -1,0 +1,171 @@
+"""Partitions: a file for each, and one table of those that are asked for."""
+
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from storing import (
+    CANARY,
+    DAYS,
+    FULL,
+    asset_of,
+    files_in,
+    loaded,
+    partitioned,
+    run,
+    storage_in,
+    stored,
+)
+
+from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+from setanon_dagster.parquet import connect, read_parquet, write_parquet
+from setanon_dagster.storage import DuckDBParquetStorage, _file_name, _partition_name
+
+
+def test_all_partitions_are_one_table_in_key_order(tmp_path):
+    made = partitioned(lambda key: pa.table({"day": [key] * 2, "n": [1, 2]}))
+    for key in DAYS.get_partition_keys():
+        run(tmp_path, made, partition=key)
+    assert files_in(tmp_path) == [
+        f"store/made/{name}.parquet" for name in ("%61ll", "10", "9", "a%2Fb")
+    ]
+    expected = [(key, n) for key in ("10", "9", "a/b", "all") for n in (1, 2)]
+    assert loaded(tmp_path, duckdb.DuckDBPyRelation, upstream=made).fetchall() == expected
+    frame = loaded(tmp_path, pd.DataFrame, upstream=made)
+    assert list(frame.itertuples(index=False, name=None)) == expected
+    assert [path.stem for path in loaded(tmp_path, list[Path], upstream=made)] == [
+        "10", "9", "a%2Fb", "%61ll",
+    ]  # fmt: skip
+    with pytest.raises(InvalidParameterError, match=r"has 4 partitions here.*list\[Path\]"):
+        loaded(tmp_path, Path, upstream=made)
+
+
+def test_a_partition_downstream_gets_its_own_partition(tmp_path):
+    seen = {}
+
+    @dg.asset(partitions_def=DAYS)
+    def reading(context: dg.AssetExecutionContext, made: pa.Table):
+        seen[context.partition_key] = made["day"].to_pylist()
+
+    made = partitioned(lambda key: pa.table({"day": [key]}))
+    for key in ("10", "a/b"):
+        run(tmp_path, made, reading, partition=key)
+    assert seen == {"10": ["10"], "a/b": ["a/b"]}
+
+
+def test_a_time_window_loads_the_days_it_maps_to(tmp_path):
+    days = dg.DailyPartitionsDefinition("2024-01-01", end_date="2024-01-04")
+    window = dg.TimeWindowPartitionMapping(start_offset=-1)
+    seen = []
+
+    @dg.asset(partitions_def=days)
+    def made(context: dg.AssetExecutionContext):
+        return pa.table({"day": [context.partition_key]})
+
+    @dg.asset(partitions_def=days, ins={"made": dg.AssetIn(partition_mapping=window)})
+    def reading(made):
+        seen.append(made.fetchall())
+
+    for key in ("2024-01-02", "2024-01-03"):
+        run(tmp_path, made, partition=key)
+    run(tmp_path, made, reading, selection=[reading], partition="2024-01-03")
+    assert seen == [[("2024-01-02",), ("2024-01-03",)]]
+
+
+def test_a_partition_of_two_dimensions_has_one_file(tmp_path):
+    both = dg.MultiPartitionsDefinition(
+        {
+            "day": dg.DailyPartitionsDefinition("2024-01-01"),
+            "land": dg.StaticPartitionsDefinition(["x"]),
+        }
+    )
+    key = dg.MultiPartitionKey({"day": "2024-01-01", "land": "x"})
+    run(tmp_path, asset_of(FULL, partitions_def=both), partition=key)
+    assert files_in(tmp_path) == ["store/made/2024-01-01%7Cx.parquet"]
+
+
+def test_partitions_of_different_schemas_are_not_mixed(tmp_path):
+    tables = {
+        "10": pa.table({"n": [1]}),
+        "9": pa.table({"n": [CANARY]}),
+        "a/b": pa.table({"m": [1]}),
+    }
+    made = partitioned(lambda key: tables.get(key, tables["10"]))
+    for key in DAYS.get_partition_keys():
+        run(tmp_path, made, partition=key)
+    with pytest.raises(MalformedInputError, match="2 of 4 differ from the first") as seen:
+        loaded(tmp_path, pa.Table, upstream=made)
+    assert "asset made" in str(seen.value)
+    assert CANARY not in str(seen.value)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(SetanonError, match=r"asset made must be stored.*Materialize it first"):
+        loaded(tmp_path, pa.Table)
+    made = partitioned(lambda key: pa.table({"day": [key]}))
+    run(tmp_path, made, partition="10")
+    with pytest.raises(SetanonError, match=r"no file was found for partition 9, a/b, all\."):
+        loaded(tmp_path, pa.Table, upstream=made)
+
+
+def test_a_run_over_several_partitions_is_refused(tmp_path):
+    made = asset_of(FULL, partitions_def=DAYS)
+    with pytest.raises(InvalidParameterError, match="it was started for 2"):
+        dg.materialize(
+            [made],
+            resources={"io_manager": storage_in(tmp_path)},
+            tags={
+                "dagster/asset_partition_range_start": "10",
+                "dagster/asset_partition_range_end": "9",
+            },
+        )
+    assert files_in(tmp_path) == []
+
+
+def test_a_file_that_is_no_parquet_is_an_error_without_contents(tmp_path):
+    run(tmp_path, asset_of(FULL))
+    stored(tmp_path).write_text(CANARY)
+    with pytest.raises(SetanonError, match="asset made could not be read") as seen:
+        loaded(tmp_path, pa.Table)
+    assert CANARY not in str(seen.value)
+
+
+@given(st.sets(st.text(), min_size=2, max_size=2))
+def test_no_two_keys_share_a_file_name(keys):
+    one, other = keys
+    assert _partition_name(one) != _partition_name(other)
+    assert _partition_name(one) != "all"
+    assert _file_name(one) != _file_name(other)
+
+
+@pytest.mark.parametrize(
+    "key", ["x" * 300, "é" * 200, "..", "", ".", "a/../b", "%2E", "*", "a\0b", "\ud800"]
+)
+def test_every_key_is_the_name_of_one_file(tmp_path, key):
+    name = _partition_name(key)
+    assert name != _partition_name(key + "x")
+    assert len(name) < 250
+    path = tmp_path / f"{name}.parquet"
+    assert path.parent.resolve() == tmp_path.resolve()
+    assert write_parquet(FULL, path) == 3
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_folder_that_looks_like_a_pattern_is_a_folder(tmp_path):
+    for name in ("a*b", "axb", "[x]", "x", "h=1", "it's"):
+        (tmp_path / name).mkdir()
+        write_parquet(pa.table({"from": [name]}), tmp_path / name / "t.parquet")
+    with connect() as connection:
+        for name in ("a*b", "[x]", "h=1", "it's"):
+            assert read_parquet(tmp_path / name / "t.parquet", connection).fetchall() == [(name,)]
+
+
+def test_the_folder_is_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = DuckDBParquetStorage(folder="here").path(dg.AssetKey(["a", "b.c"]), "1")
+    assert path == tmp_path / "here" / "a" / "b%2Ec" / "1.parquet"
