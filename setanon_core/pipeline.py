@@ -13,8 +13,6 @@ Deviation:  `method="best"` groups all threads at once, without LSH: itemsets fi
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import groupby
-from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -31,17 +29,16 @@ from setanon_core.records import Records
 from setanon_core.release import (
     Digests,
     Ledger,
-    QueryRelease,
     Release,
     ReleaseCost,
     ReleaseParams,
-    SetRelease,
     judge,
     order_of,
     refuse_exposure,
     refuse_lookalikes,
     release_key,
     thread_ids,
+    written,
 )
 from setanon_core.sets import Ints, Sets, bounds_of, spans
 from setanon_core.spelling import Keywords, common_spellings
@@ -184,8 +181,7 @@ def release_of(
     line, digests = published_ids(threads, result, params)
     ids = dict(zip(line.tolist(), (digest.tobytes().hex() for digest in digests), strict=True))
     ledger = _ledger(threads, ids)
-    written = _queries(edited, threads.keywords.vocabulary, ids)
-    release = _as_sets(written) if params.format == "sets" else _as_texts(written)
+    release = written(edited, threads.keywords.vocabulary, ids, params.format)
     refuse_exposure(judge(release, ledger, params), params)
     return release, ledger, cost
 
@@ -233,31 +229,3 @@ def _ledger(threads: Threads, ids: dict[int, str]) -> Ledger:
     return Ledger(
         tuple(ids.values()), tuple(ids), tuple(threads.users[users[thread]] for thread in ids)
     )
-
-
-Written = list[tuple[str, int, list[str]]]
-"""Thread id, position, and the words of a query; in the order of ids, which tells nothing."""
-
-
-def _queries(edited: Queries, vocabulary: Sequence[str], ids: dict[int, str]) -> Written:
-    position = repeats(edited.threads).tolist()
-    return sorted(
-        (ids[thread], place, [vocabulary[word] for word in query])
-        for place, (thread, query) in zip(position, edited.lists(), strict=True)
-    )
-
-
-def _as_texts(written: Written) -> QueryRelease:
-    return QueryRelease(
-        tuple(name for name, _, _ in written),
-        tuple(place for _, place, _ in written),
-        tuple(" ".join(query) for _, _, query in written),
-    )
-
-
-def _as_sets(written: Written) -> SetRelease:
-    sets = {
-        name: tuple(sorted({word for _, _, query in own for word in query}))
-        for name, own in groupby(written, key=itemgetter(0))
-    }
-    return SetRelease(tuple(sets), tuple(sets.values()))

@@ -4,21 +4,25 @@ A release has thread ids and keywords or queries: no user, no time, no order of 
 ties it to users is the ledger, which is private.
 """
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b, shake_256
+from itertools import groupby
+from operator import itemgetter
 from secrets import token_bytes
 from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.edits import Queries
 from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
 from setanon_core.keywords import Identity, Tokenizer, keywords
 from setanon_core.model import Certificate, Round, Verdict
 from setanon_core.params import Params, check_choice, integer
 from setanon_core.sets import Ints, changes
 from setanon_core.similarity import EditDistance, Measure
+from setanon_core.users import repeats
 from setanon_core.verify import verify
 
 Digests = npt.NDArray[np.uint8]
@@ -163,6 +167,31 @@ def refuse_lookalikes(texts: Sequence[str]) -> None:
             "users and records must differ when written as text; some do not, such as a number "
             "and the same number as text. Make them all text."
         )
+
+
+def written(
+    edited: Queries,
+    vocabulary: Sequence[str],
+    ids: Mapping[int, str],
+    format: Format,  # noqa: A002 - the knob's name everywhere
+) -> Release:
+    """Threads by their ids, which tell nothing: their queries, or the sets of their keywords."""
+    position = repeats(edited.threads).tolist()
+    rows = sorted(
+        (ids[thread], place, [vocabulary[word] for word in query])
+        for place, (thread, query) in zip(position, edited.lists(), strict=True)
+    )
+    if format == "sets":
+        sets = {
+            name: tuple(sorted({word for _, _, query in own for word in query}))
+            for name, own in groupby(rows, key=itemgetter(0))
+        }
+        return SetRelease(tuple(sets), tuple(sets.values()))
+    return QueryRelease(
+        tuple(name for name, _, _ in rows),
+        tuple(place for _, place, _ in rows),
+        tuple(" ".join(query) for _, _, query in rows),
+    )
 
 
 def judge(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
