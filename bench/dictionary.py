@@ -6,12 +6,11 @@ and a dictionary finds who shares a key. Words are kept, and only recent queries
 python bench/dictionary.py LOG OUT [--k K]
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
-from functools import cache
+from collections import defaultdict
+from functools import cache, partial
 
 from datasketch import MinHash
-from naive import ABSOLUTE, RELATIVE, WORDS, Published, run
+from naive import ABSOLUTE, RELATIVE, WORDS, Published, centered, run, threads_of
 from rapidfuzz.distance import Levenshtein
 
 WINDOW = 200
@@ -40,25 +39,6 @@ def similar(a: str, b: str) -> bool:
     return Levenshtein.distance(a, b, score_cutoff=ABSOLUTE) <= limit
 
 
-def threads_of(queries: Iterable[str]) -> list[set[str]]:
-    """Section 5.1: a query joins the thread of the most recent similar one, or starts its own."""
-    threads: list[set[str]] = []
-    seen: dict[str, int] = {}
-    for query in queries:
-        if query in seen:
-            continue
-        recent = list(seen)[-WINDOW:]
-        for earlier in reversed(recent):
-            if similar(query, earlier):
-                seen[query] = seen[earlier]
-                break
-        else:
-            seen[query] = len(threads)
-            threads.append(set())
-        threads[seen[query]].update(words_of(query))
-    return threads
-
-
 def key_of(thread: set[str]) -> tuple[int, ...]:
     """Section 5.2: p concatenated Min-Hashes."""
     sketch = MinHash(num_perm=P)
@@ -72,21 +52,13 @@ def anonymized(threads: list[set[str]], users: list[str], k: int) -> Published:
     for thread, user in zip(threads, users, strict=True):
         for word in thread:
             owners[word].add(user)
+    kept = [{word for word in thread if len(owners[word]) >= k} for thread in threads]
     clusters = defaultdict(list)
-    for number, thread in enumerate(threads):
-        kept = {word for word in thread if len(owners[word]) >= k}
-        if kept:
-            clusters[key_of(kept)].append((number, kept))
-    published: Published = [None] * len(threads)
-    for members in clusters.values():
-        if len({users[number] for number, _ in members}) < k:
-            continue
-        counts = Counter(word for _, kept in members for word in kept)
-        center = frozenset(word for word, count in counts.items() if 2 * count > len(members))
-        for number, _ in members:
-            published[number] = center or None
-    return published
+    for number, thread in enumerate(kept):
+        if thread:
+            clusters[key_of(thread)].append(number)
+    return centered(clusters.values(), kept, users, k)
 
 
 if __name__ == "__main__":
-    run(threads_of, anonymized)
+    run(partial(threads_of, similar=similar, window=WINDOW), anonymized)

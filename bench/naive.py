@@ -11,6 +11,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -36,14 +37,18 @@ def similar(a: str, b: str) -> bool:
     return Levenshtein.distance(a, b, score_cutoff=ABSOLUTE) <= limit
 
 
-def threads_of(queries: Iterable[str]) -> list[set[str]]:
+def threads_of(
+    queries: Iterable[str],
+    similar: Callable[[str, str], bool] = similar,
+    window: int | None = None,
+) -> list[set[str]]:
     """Section 5.1: a query joins the thread of the most recent similar one, or starts its own."""
     threads: list[set[str]] = []
     seen: dict[str, int] = {}
     for query in queries:
         if query in seen:
             continue
-        for earlier in reversed(seen):
+        for earlier in islice(reversed(seen), window):
             if similar(query, earlier):
                 seen[query] = seen[earlier]
                 break
@@ -87,8 +92,15 @@ def clusters_of(threads: list[set[str]]) -> Iterator[list[int]]:
 def anonymized(threads: list[set[str]], users: list[str], k: int) -> Published:
     """The published set of each thread, or None if it is withdrawn."""
     kept = typed_by(threads, users, k)
-    published: Published = [None] * len(threads)
-    for members in clusters_of(kept):
+    return centered(clusters_of(kept), kept, users, k)
+
+
+def centered(
+    clusters: Iterable[list[int]], kept: list[set[str]], users: list[str], k: int
+) -> Published:
+    """Section 4: the majority of each cluster that has k users."""
+    published: Published = [None] * len(kept)
+    for members in clusters:
         if len({users[number] for number in members}) < k:
             continue
         counts = Counter(word for number in members for word in kept[number])

@@ -15,7 +15,7 @@ from setanon_core.grouping.methods import group, group_within
 from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import GrouperName, Method, Operations, Params
 from setanon_core.records import Records
-from setanon_core.sets import Ints, Sets
+from setanon_core.sets import Ints, Sets, ranks_of
 from setanon_core.strip import Stripped, owners, strip
 from setanon_core.users import nth_users
 from setanon_core.workers import beside
@@ -142,8 +142,7 @@ def canonical_order(records: Records) -> Ints:
     # That two users who differ have one sum is a matter of chance, once in 2^64 pairs.
     known = np.zeros(int(users.max(initial=-1)) + 1, np.uint64)
     np.add.at(known, users, mixed(ranks.astype(np.uint64) + np.uint64(1)))
-    place = np.empty(len(known), np.int64)
-    place[np.argsort(known, kind="stable")] = np.arange(len(known))
+    place = ranks_of(np.argsort(known, kind="stable"))
     return np.argsort(ranks * len(known) + place[users], kind="stable")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Ints, integers
+from setanon_core.sets import Ints, appearances_of, integers, ranks_of
 
 Vocabulary = tuple[Hashable, ...]
 Name = TypeVar("Name", bound=Hashable)
@@ -27,7 +27,7 @@ def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabu
     if set(map(type, given)) == {str}:
         # None is missing, and different texts are in line: the vocabulary of a log is large.
         places.sort(key=given.__getitem__)  # type: ignore[arg-type]  # they are texts
-        return tuple(map(given.__getitem__, places)), _ranks(places)
+        return tuple(map(given.__getitem__, places)), ranks_of(places)
     if any(map(_is_missing, given)):
         raise MalformedInputError(f"no {what} may be missing (None or NaN). Leave them out.")
     try:
@@ -38,13 +38,7 @@ def vocabulary_of(names: Iterable[Hashable], what: str = "item") -> tuple[Vocabu
         line = False
     if not line:
         places.sort(key=lambda place: _spelling(given[place]))
-    return tuple(given[place] for place in places), _ranks(places)
-
-
-def _ranks(places: list[int] | Ints) -> Ints:
-    rank = np.empty(len(places), np.int64)
-    rank[places] = np.arange(len(places))
-    return rank
+    return tuple(given[place] for place in places), ranks_of(places)
 
 
 def distinct_names(names: Iterable[Hashable]) -> Vocabulary:
@@ -123,7 +117,7 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
         users = arrow_numbers(users, "user")[0]
     if isinstance(users, np.ndarray) and users.dtype.kind in "iu":
         numbers, _ = _number_integers(users)
-        return _by_appearance(numbers)
+        return ranks_of(np.argsort(appearances_of(numbers)))[numbers]
     try:
         numbers, _ = appearances(users)
     except TypeError:
@@ -135,14 +129,6 @@ def number_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
             "Drop these records, or give each a user of its own."
         )
     return numbers
-
-
-def _by_appearance(numbers: Ints) -> Ints:
-    """Numbers without gaps, renumbered by where each appears first."""
-    first = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
-    # Of several values for one place, the last stays.
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    return _ranks(np.argsort(first))[numbers]
 
 
 def distinct_users(users: Any) -> list[Hashable]:  # noqa: ANN401 - any column

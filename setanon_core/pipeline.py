@@ -40,7 +40,7 @@ from setanon_core.release import (
     thread_ids,
     written,
 )
-from setanon_core.sets import Ints, Sets, bounds_of, spans
+from setanon_core.sets import Ints, Sets, bounds_of, ranks_of, spans
 from setanon_core.spelling import Keywords, common_spellings
 from setanon_core.users import repeats
 
@@ -69,8 +69,7 @@ class Threads:
         """The threads by name, or by user and place: wherever the users' rows stood."""
         if self.names is not None:
             return np.asarray(_sorted(self.names), np.int64)
-        rank = np.empty(len(self.users), np.int64)
-        rank[_sorted(list(map(str, self.users)))] = np.arange(len(rank))
+        rank = ranks_of(_sorted(list(map(str, self.users))))
         return np.argsort(rank[self.records.users], kind="stable")
 
 

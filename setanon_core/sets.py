@@ -81,7 +81,10 @@ class Sets:
 
     def keep_items(self, keep: npt.NDArray[np.bool_]) -> "Sets":
         """The same sets without the item occurrences whose item is not in `keep`."""
-        kept = keep[self.items]
+        return self.only(keep[self.items])
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> "Sets":
+        """The same sets without the item occurrences that are not to be kept."""
         sizes = np.bincount(self.rows[kept], minlength=len(self))
         return Sets.of_checked(items=self.items[kept], offsets=bounds_of(sizes))
 
@@ -124,9 +127,7 @@ class Sets:
         ([1, 0], [1, 2], [1, 0, 1])
         """
         times = np.bincount(self.ranks)
-        first = np.empty(len(times), np.int64)
-        # Of several values for one place, the last stays.
-        first[self.ranks[::-1]] = np.arange(len(self))[::-1]
+        first = appearances_of(self.ranks)
         first.flags.writeable = times.flags.writeable = False
         return first, times, self.ranks
 
@@ -192,6 +193,29 @@ def distinct_numbers(numbers: Ints) -> Ints:
     """Each number once and in order: `np.unique` hashes, and is slower here."""
     line = np.sort(numbers)
     return line[changes(line)]
+
+
+def appearances_of(numbers: Ints) -> Ints:
+    """Where each number, of all from 0 on, appears first.
+
+    >>> appearances_of(np.array([1, 0, 1])).tolist()
+    [1, 0]
+    """
+    first = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
+    # Of several values for one place, the last stays.
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return first
+
+
+def ranks_of(order: Ints | list[int]) -> Ints:
+    """Where each one stands in this order.
+
+    >>> ranks_of([2, 0, 1]).tolist()
+    [1, 2, 0]
+    """
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
 
 
 def in_order(numbers: Ints) -> tuple[Ints, int]:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from setanon_core.columns import appearances
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Ints, bounds_of, integers, spans
+from setanon_core.sets import Ints, bounds_of, changes, integers, spans
 from setanon_core.similarity import EditDistance, Measure, Similar, check_least
 
 WINDOW: Final = 200
@@ -105,7 +105,7 @@ def _sessions(owner: Ints, longest: int) -> Ints:
     >>> _sessions(np.array([4, 4, 4, 7]), longest=2).tolist()
     [0, 0, 1, 2]
     """
-    return np.cumsum(_places(_changes(owner)) % longest == 0) - 1
+    return np.cumsum(_places(changes(owner)) % longest == 0) - 1
 
 
 def _places(begins: npt.NDArray[np.bool_]) -> Ints:
@@ -144,7 +144,7 @@ def _first_round(
     session: Ints, text: Ints, distinct: Sequence[str], measure: Measure, window: int
 ) -> tuple[Ints, Ints, Ints]:
     """The thread that each entry joins or starts, and the similar pairs between threads."""
-    begins = np.flatnonzero(_changes(session))
+    begins = np.flatnonzero(changes(session))
     sizes = np.diff(begins, append=len(session))
     place = np.arange(len(session)) - np.repeat(begins, sizes)
     reach = np.minimum(place, np.where(place < MANY, window, min(window, FEW)))
@@ -173,7 +173,7 @@ def _join(reach: Ints, numbers: Ints, similar: Similar) -> tuple[Ints, Ints, Int
         kept = np.flatnonzero(similar(numbers[earlier], numbers[later]))
         earlier, later = earlier[kept], later[kept]
         # The earlier ones rise: the last of a run is the most recent.
-        last = _changes(later[::-1])[::-1]
+        last = changes(later[::-1])[::-1]
         first[later[last]] = earlier[last]
         while not np.array_equal(further := first[first[start:stop]], first[start:stop]):
             # Everybody follows the one he follows: chains halve in each turn.
@@ -206,10 +206,3 @@ def _collapse(threads: Ints, earlier: Ints, later: Ints) -> Ints:
         threads = (np.cumsum(begins) - 1)[threads]
         apart = threads[earlier] != threads[later]
         earlier, later = earlier[apart], later[apart]
-
-
-def _changes(column: Ints) -> npt.NDArray[np.bool_]:
-    """Where a column has another value than the row before."""
-    new = np.ones(len(column), np.bool_)
-    new[1:] = column[1:] != column[:-1]
-    return new

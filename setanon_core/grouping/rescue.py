@@ -18,13 +18,13 @@ from scipy.sparse import csr_array
 
 from setanon_core.flip import flip
 from setanon_core.grouping.adjacent import adjacent
-from setanon_core.grouping.matrices import Bools, sparse
+from setanon_core.grouping.matrices import sparse
 from setanon_core.grouping.seats import Seats
 from setanon_core.model import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.records import Records
 from setanon_core.reporting import report
-from setanon_core.sets import Ints, Sets, bounds_of, changes
+from setanon_core.sets import Ints, Sets, changes
 
 ROUNDS: Final = 1
 """Later rounds move one record in a hundred thousand."""
@@ -119,7 +119,7 @@ def _meetings(sets: Sets, rows: Ints, slack: Ints, centers: Sets) -> Meetings:
     cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
     table = sparse(centers, width)
     by_item = table.T.tocsr()
-    rarest, others = (sparse(_only(some, mask), width) for mask in (rare, ~rare))
+    rarest, others = (sparse(some.only(mask), width) for mask in (rare, ~rare))
     common_items = np.diff(others.indptr)
     for part in np.split(np.arange(len(some)), cuts):
         report("sets taken to their nearest centers", int(part[0]) if len(part) else 0, len(some))
@@ -145,12 +145,6 @@ def _place(sets: Sets, holders: Ints) -> Ints:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - sets.offsets[:-1][sets.rows]
     return place
-
-
-def _only(sets: Sets, keep: Bools) -> Sets:
-    """The sets without the item occurrences that are not to be kept."""
-    sizes = np.bincount(sets.rows[keep], minlength=len(sets))
-    return Sets.of_checked(items=sets.items[keep], offsets=bounds_of(sizes))
 
 
 def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.sets import Ints, bounds_of
+from setanon_core.sets import Ints, bounds_of, ranks_of
 
 
 def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
@@ -12,7 +12,7 @@ def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
     codes, values = coded(column)
     # Bytes of UTF-8 sort as Python sorts text, so numbers are those of a sorted vocabulary.
     order = pc.sort_indices(values).to_numpy()
-    return ranks(order)[codes], values.take(pa.array(order))
+    return ranks_of(order)[codes], values.take(pa.array(order))
 
 
 def coded(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
@@ -23,13 +23,6 @@ def coded(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
         encoded = encoded.combine_chunks()
         encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     return encoded.indices.to_numpy(), encoded.dictionary
-
-
-def ranks(order: Ints) -> Ints:
-    """Where each one stands in this order."""
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return rank
 
 
 def lists(holder: Ints, n: int, values: pa.Array) -> pa.Array:

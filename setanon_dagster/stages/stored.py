@@ -13,9 +13,8 @@ from setanon_core.edits import Queries
 from setanon_core.pipeline import Threads, threads_from
 from setanon_core.release import ReleaseParams
 from setanon_core.reporting import report
-from setanon_core.sets import Ints, bounds_of
+from setanon_core.sets import Ints, bounds_of, ranks_of
 from setanon_dagster.batches import ahead
-from setanon_dagster.stages.numbers import ranks
 
 Stored: TypeAlias = pa.Table | DuckDBPyRelation
 """A table of clusters in memory, or one that is read as it is needed."""
@@ -100,7 +99,7 @@ class _Numbers:
         del encoded
         texts = chunks[0].dictionary if chunks else pa.array([], pa.string())
         order: Ints = pc.sort_indices(texts).to_numpy()
-        place = ranks(order).astype(np.int32)
+        place = ranks_of(order).astype(np.int32)
         numbers = np.empty(sum(map(len, chunks)), np.int32)
         end = len(numbers)
         while chunks:  # each is gone when the next one is looked at
