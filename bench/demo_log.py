@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from setanon_core.clusters import cluster_keys
-from setanon_core.log import Log, threads_of
-from setanon_core.minhash import word_hashes
-from setanon_core.pipeline import Threads, sweep
-from setanon_core.release import ReleaseParams
-from setanon_dagster.demo import demo_rows
+from setanon_core.keywords.clusters import cluster_keys
+from setanon_core.keywords.minhash import word_hashes
+from setanon_core.model.inputs import Log
+from setanon_core.model.queries import Threads
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.log import threads_of_log
+from setanon_core.pipeline.release_threads import sweep
+from setanon_dagster.demo.log import demo_rows
 
 Row = dict[str, object]
 
@@ -24,7 +26,7 @@ def demo_threads(queries: int, seed: int) -> Threads:
         for column, more in zip(columns, chunk, strict=True):
             column.extend(more)
     users, times, texts = columns
-    return threads_of(Log(users, np.array(times, "datetime64[s]"), texts), ReleaseParams(3))
+    return threads_of_log(Log(users, np.array(times, "datetime64[s]"), texts), ReleaseParams(3))
 
 
 def shape(queries: int, threads: Threads) -> Row:

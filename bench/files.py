@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 from setanon_core import Records
-from setanon_core.log import Log, threads_of
-from setanon_core.release import ReleaseParams
+from setanon_core.model.inputs import Log
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.log import threads_of_log
 
 K_OF_LOGS, K_OF_BASKETS = 3, 5
 LOOK = 100
@@ -35,4 +36,4 @@ def log(lines: list[str]) -> Records:
     users, times, queries = zip(*rows, strict=True)
     # Times of one format are in order when their digits are.
     ordered = [int(re.sub(r"\D", "", time)) for time in times]
-    return threads_of(Log(users, ordered, queries), ReleaseParams(K_OF_LOGS)).records
+    return threads_of_log(Log(users, ordered, queries), ReleaseParams(K_OF_LOGS)).records

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setanon_core.records import Records
+from setanon_core.columns.records import Records
 
 NOISE = 0.12
 """Chance that an item of a small instance is flipped, off its topic."""

@@ -10,7 +10,7 @@ from measure import Run, run
 from scale import Asked, K, Released, Row, release, told
 
 from setanon_core import verify
-from setanon_dagster.demo import USERS, write_demo_log
+from setanon_dagster.demo.log import USERS, write_demo_log
 
 SCRIPTS = {"naive.py": "an afternoon's script", "dictionary.py": "the same, keys in a dictionary"}
 """What one would write, as the documentation of its libraries says; and a cleverer one."""

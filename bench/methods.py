@@ -7,13 +7,13 @@ import numpy as np
 from measure import seconds
 
 from setanon_core import Cost, Params, Records, SetanonError, verify
-from setanon_core.anonymize import anonymize_records
-from setanon_core.clusters import cluster_keys, clusters
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.minhash import word_hashes
-from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Ints, Sets
+from setanon_core.columns.sets import Ints, Sets
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
+from setanon_core.keywords.clusters import cluster_keys, number_clusters
+from setanon_core.keywords.minhash import word_hashes
+from setanon_core.model.groups import WITHDRAWN
+from setanon_core.pipeline.anonymize import anonymize_records
 
 Row = dict[str, object]
 Way = Callable[[Records, int], tuple[Ints, Sets, Cost, int | None]]
@@ -84,7 +84,7 @@ def paper(p: int) -> Way:
     def way(records: Records, k: int) -> tuple[Ints, Sets, Cost, None]:
         names = records.vocabulary or range(records.width)
         keys = cluster_keys(records, word_hashes(map(str, names)), (p,))[:, 0]
-        return *ours(records, Params(k, "paper", min_owners=0), clusters(keys))[:3], None
+        return *ours(records, Params(k, "paper", min_owners=0), number_clusters(keys))[:3], None
 
     return way
 
@@ -128,7 +128,7 @@ def chunks(records: Records, k: int) -> Ints:
 
 def mondrian(records: Records, k: int) -> Ints:
     """Mondrian, with items for attributes."""
-    from setanon_core.grouping.halving import halving
+    from setanon_core.grouping.starts.halving import halving
 
     return halving(records, Params(k, min_owners=0)).labels
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from floor import floor, took
 from measure import Run, run
 
-from setanon_dagster.demo import write_demo_log
+from setanon_dagster.demo.log import write_demo_log
 
 Row = dict[str, object]
 
@@ -58,7 +58,7 @@ def release(source: Path, asked: Asked, *options: str) -> Released:
     """Run `setanon release` on a file, in a folder of its own."""
     out = asked.folder / "out"
     shutil.rmtree(out, ignore_errors=True)
-    command = [sys.executable, "-m", "setanon_dagster.cli", "release", str(source)]
+    command = [sys.executable, "-m", "setanon_dagster.cli.main", "release", str(source)]
     command += ["--k", str(K), "--out", str(out), "--workers", str(asked.workers), *options]
     done = run(command, asked.timeout)
     folder = out / "releases" / "latest"

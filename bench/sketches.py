@@ -6,8 +6,8 @@ from datasketch import MinHash
 from instances import threads
 from measure import seconds
 
-from setanon_core.clusters import ROUNDS, cluster_keys
-from setanon_core.minhash import SCHEME, permuted, signatures, word_hashes
+from setanon_core.keywords.clusters import ROUNDS, cluster_keys
+from setanon_core.keywords.minhash import SCHEME, permuted_hashes, signatures, word_hashes
 
 P = max(ROUNDS)
 
@@ -17,7 +17,7 @@ def compare(n: int = 165_000, sample: int = 5_000) -> list[dict[str, object]]:
     records = threads(n)
     words = [f"keyword{number}" for number in range(records.width)]
     hashes, hashing = seconds(lambda: word_hashes(words))
-    _, minima = seconds(lambda: signatures(records, permuted(hashes, range(P))), 5)
+    _, minima = seconds(lambda: signatures(records, permuted_hashes(hashes, range(P))), 5)
     _, keys = seconds(lambda: cluster_keys(records, hashes), 5)
     bounds = records.offsets[: sample + 1].tolist()
     encoded = [word.encode() for word in words]

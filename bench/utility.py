@@ -11,16 +11,16 @@ from math import isfinite
 from pathlib import Path
 
 import numpy as np
-from measure import table
+from measure_source import table
 
-from setanon_core.log import Log
-from setanon_core.release import ReleaseParams
+from setanon_core.model.inputs import Log
+from setanon_core.params import ReleaseParams
 from setanon_core.utility.compare import utility_of
 from setanon_core.utility.measured import Measured
+from setanon_dagster.cli.utility import measure_source
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.demo import demo_rows
-from setanon_dagster.measuring import measure
-from setanon_dagster.sources import Source
+from setanon_dagster.demo.log import demo_rows
+from setanon_dagster.sources.source import Source
 
 Row = dict[str, object]
 
@@ -48,7 +48,7 @@ def of_file(path: Path, k: int = 3) -> list[Row]:
             str(path), kind="baskets", layout="lines", delimiter="," if "," in line else " "
         )
     start = time.process_time()
-    found = rows(measure(ReleaseConfig(name="bench", source=source, k=k, out="")))
+    found = rows(measure_source(ReleaseConfig(name="bench", source=source, k=k, out="")))
     return [*found, {"measure": "CPU seconds, all in all", "cases": _spent(start)}]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 from measure import seconds, table
 
-from setanon_dagster.released import verify_file
+from setanon_dagster.verifier.release_file import verify_file
 
 Row = dict[str, object]
 

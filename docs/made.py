@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import click
 
-from setanon_dagster.cli import main
+from setanon_dagster.cli.main import main
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.knobs import defaults_of, describe, hints_of
-from setanon_dagster.sources import Source
+from setanon_dagster.config_schema import defaults_of, describe, hints_of
+from setanon_dagster.sources.source import Source
 
 ROOT: Final = Path(__file__).parents[1]
 OWNERS: Final[dict[str, type]] = {"ReleaseConfig": ReleaseConfig, "Source": Source}

@@ -17,12 +17,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 
-from driving import CHECKED, GROUP, JOB, QUIET, Server, browsing, chromium, serving, spoiled
+from support.driving import CHECKED, GROUP, JOB, QUIET, Server, browsing, chromium, serving, spoiled
 
-from setanon_dagster.demo_release import demo_config
-from setanon_dagster.report import report_of, sweep_points, write_report
-from setanon_dagster.report.writing import STAGES
-from setanon_dagster.sweeping import sweep_rows
+from setanon_dagster.cli.sweep import sweep_rows
+from setanon_dagster.demo.release import demo_config
+from setanon_dagster.report.build import STAGES, report_of, write_report
+from setanon_dagster.report.model import sweep_points
 
 IMAGES: Final = Path(__file__).parent / "images"
 

@@ -6,16 +6,17 @@
 True
 """
 
-from setanon_core.anonymize import anonymize
+from setanon_core.columns.records import Records
 from setanon_core.errors import (
     InvalidParameterError,
     MalformedInputError,
     NotAnonymousError,
     SetanonError,
 )
-from setanon_core.model import Anonymized, Certificate, Cost, Verdict
+from setanon_core.model.groups import Anonymized, Certificate, Cost
+from setanon_core.model.verdict import Verdict
 from setanon_core.params import Params
-from setanon_core.records import Records
+from setanon_core.pipeline.anonymize import anonymize
 from setanon_core.verify import verify
 
 __all__ = [

@@ -10,16 +10,16 @@ Deviation:  an added keyword goes where the other threads of its group have it, 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.sets import Ints, Sets, offsets_of, sorted_unique
 from setanon_core.errors import NotAnonymousError
-from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, rows_of, spans
+from setanon_core.model.groups import WITHDRAWN
+from setanon_core.model.queries import Queries
 
 EDGE: Final = -1
 """The neighbour of the first and the last word of a query."""
@@ -44,46 +44,7 @@ class Context:
         self.rights[right] += times
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Queries:
-    """Queries of threads as columns: `words` are item numbers in the order typed.
-
-    Query q has `words[offsets[q]:offsets[q + 1]]` and belongs to `threads[q]`. The queries of a
-    thread stand in the order in which they were typed.
-    """
-
-    words: Ints
-    offsets: Ints
-    threads: Ints
-
-    @property
-    def rows(self) -> Ints:
-        """The query of each word."""
-        return rows_of(self.offsets, len(self.words))
-
-    def take(self, positions: Ints) -> "Queries":
-        """The queries at `positions`, in that order."""
-        sizes = np.diff(self.offsets)[positions]
-        words = self.words[spans(self.offsets[:-1][positions], sizes)]
-        return Queries(words, bounds_of(sizes), self.threads[positions])
-
-    def lists(self) -> Iterator[tuple[int, list[int]]]:
-        """The thread and the words of every query."""
-        words, bounds = self.words.tolist(), self.offsets.tolist()
-        for thread, low, high in zip(self.threads.tolist(), bounds[:-1], bounds[1:], strict=True):
-            yield thread, words[low:high]
-
-
-def joined(parts: Sequence[Queries]) -> Queries:
-    """Queries one after the other."""
-    none = np.empty(0, np.int64)
-    words = np.concatenate([part.words for part in parts] or [none])
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts] or [none])
-    threads = np.concatenate([part.threads for part in parts] or [none])
-    return Queries(words, bounds_of(sizes), threads)
-
-
-def edit(queries: Queries, labels: Ints, centers: Sets) -> Queries:
+def edit_queries(queries: Queries, labels: Ints, centers: Sets) -> Queries:
     """Delete and add words until every published thread holds its center, and nothing else.
 
     `labels` has the row of its center for each thread, or `WITHDRAWN`.
@@ -115,13 +76,13 @@ def _only(queries: Queries, keep: npt.NDArray[np.bool_]) -> Queries:
     """The queries without the other words; a query left empty disappears."""
     sizes = np.bincount(queries.rows[keep], minlength=len(queries.threads))
     filled = sizes > 0
-    return Queries(queries.words[keep], bounds_of(sizes[filled]), queries.threads[filled])
+    return Queries(queries.words[keep], offsets_of(sizes[filled]), queries.threads[filled])
 
 
 def _lacking(thread: Ints, at: Ints, labels: Ints, centers: Sets) -> Ints:
     """The published threads whose words, at these places of the centers, are not all of them."""
     n = max(len(centers.items), 1)
-    held = np.bincount(distinct_numbers(thread * n + at) // n, minlength=len(labels))
+    held = np.bincount(sorted_unique(thread * n + at) // n, minlength=len(labels))
     published = np.flatnonzero(labels != WITHDRAWN)
     return published[held[published] < centers.sizes[labels[published]]]
 
@@ -156,7 +117,7 @@ def _with_added(
     same = queries.take(np.flatnonzero(~inside))
     both = Queries(
         np.append(same.words, [word for _, query in new for word in query]),
-        bounds_of(np.append(np.diff(same.offsets), [len(query) for _, query in new])),
+        offsets_of(np.append(np.diff(same.offsets), [len(query) for _, query in new])),
         np.append(same.threads, [thread for thread, _ in new]),
     )
     return both.take(np.argsort(both.threads, kind="stable"))

@@ -1,10 +1,14 @@
 """The knobs of one anonymization: frozen, and checked once when made."""
 
-import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from secrets import token_bytes
 from typing import Final, Literal, get_args
 
 from setanon_core.errors import InvalidParameterError
+from setanon_core.keywords.tokenize import Identity, Tokenizer, tokenize
+from setanon_core.ranges import check_choice, check_k, integer
+from setanon_core.threads.similarity import EditDistance, SimilarityMeasure
 
 Method = Literal["best", "paper"]
 GrouperName = Literal["star", "suppression", "facility_location", "exact"]
@@ -61,33 +65,59 @@ class Params:
         return self.k if self.min_owners is None else self.min_owners
 
 
-def check_k(k: object) -> int:
-    """Return k as a plain integer of at least 2, or say why it is not one."""
-    value = integer("k", k)
-    if value < 2:  # noqa: PLR2004 - the range is the rule itself
-        raise InvalidParameterError(
-            f"k must be at least 2; got {value}. At k=1 the release would be the raw data."
-        )
-    return value
+Spelling = Literal["common", "as_typed"]
 
 
-def integer(name: str, value: object) -> int:
-    """Return a plain integer, or say what was given instead."""
-    try:
-        # True is an int to Python, and never what was meant here.
-        if not isinstance(value, bool):
-            return operator.index(value)  # type: ignore[arg-type]  # TypeError is the answer
-    except TypeError:
-        pass
-    raise InvalidParameterError(
-        f"{name} must be an integer; got a value of type {type(value).__name__}."
-    )
+Format = Literal["queries", "sets"]
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse what is not one of the choices, and list them."""
-    if isinstance(value, str) and value in choices:
-        return
-    # What is not even a word may be data in the wrong place: name its type only.
-    seen = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
-    raise InvalidParameterError(f"{name} must be one of {', '.join(choices)}; got {seen}.")
+IDENTITIES: Final[tuple[str, ...]] = get_args(Identity)
+
+
+SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
+
+
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
+
+
+MOST_HASHES: Final = 4
+"""The largest p of section 5.2; beyond it hardly two threads share a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseParams(Params):
+    """The knobs of `Params`, and those of the stages before and after the grouping."""
+
+    p: int = 2
+    """Min-Hashes of a cluster's key, with `method="paper"`; from 1 to 4."""
+
+    identity: Identity = "exact"
+    """Which keywords are one item: only the same, or those with the same Min-Hashes."""
+
+    spelling: Spelling = "common"
+    """How the keywords of an item are spelled: one way in each group, or each as it was typed."""
+
+    format: Format = "queries"
+    """What is published of a thread: its edited queries, or the set of its keywords."""
+
+    measure: SimilarityMeasure = field(default_factory=EditDistance)
+    """Which queries of a session belong to one thread."""
+
+    tokenizer: Tokenizer = tokenize
+    """What cuts a query into keywords; it must leave its own keywords, joined by blanks, alone."""
+
+    secret: bytes = field(default_factory=lambda: token_bytes(32), repr=False)
+    """Key of the thread ids; fresh and random if none is given. Up to 64 bytes."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range."""
+        Params.__post_init__(self)
+        object.__setattr__(self, "p", integer("p", self.p))
+        if not 1 <= self.p <= MOST_HASHES:
+            raise InvalidParameterError(f"p must be from 1 to {MOST_HASHES}; got {self.p}.")
+        check_choice("identity", self.identity, IDENTITIES)
+        check_choice("spelling", self.spelling, SPELLINGS)
+        check_choice("format", self.format, FORMATS)
+        secret: object = self.secret
+        if not (isinstance(secret, bytes) and 0 < len(secret) <= blake2b.MAX_KEY_SIZE):
+            raise InvalidParameterError(f"secret must be 1 to {blake2b.MAX_KEY_SIZE} bytes.")

@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from setanon_core.errors import MalformedInputError
-from setanon_core.model import Verdict
-from setanon_core.params import check_k
+from setanon_core.model.verdict import Verdict
+from setanon_core.ranges import check_k
 
 T = TypeVar("T")
 

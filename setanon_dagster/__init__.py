@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from setanon_dagster.assets import build_setanon_assets
-    from setanon_dagster.component import SetAnonReleaseComponent
+    from setanon_dagster.component import SetanonReleaseComponent
     from setanon_dagster.config import ReleaseConfig
     from setanon_dagster.definitions import build_setanon_definitions
-    from setanon_dagster.sources import Source
-    from setanon_dagster.specs import SetAnonTranslator
-    from setanon_dagster.storage import DuckDBParquetStorage
+    from setanon_dagster.io_manager import DuckDBParquetStorage
+    from setanon_dagster.sources.source import Source
+    from setanon_dagster.translator import SetanonTranslator
 
 __all__ = [
     "DuckDBParquetStorage",
     "ReleaseConfig",
-    "SetAnonReleaseComponent",
-    "SetAnonTranslator",
+    "SetanonReleaseComponent",
+    "SetanonTranslator",
     "Source",
     "build_setanon_assets",
     "build_setanon_definitions",
 ]
 
 HOMES: Final = {
-    "DuckDBParquetStorage": "storage",
+    "DuckDBParquetStorage": "io_manager",
     "ReleaseConfig": "config",
-    "SetAnonReleaseComponent": "component",
-    "SetAnonTranslator": "specs",
-    "Source": "sources",
+    "SetanonReleaseComponent": "component",
+    "SetanonTranslator": "translator",
+    "Source": "sources.source",
     "build_setanon_assets": "assets",
     "build_setanon_definitions": "definitions",
 }

@@ -11,27 +11,25 @@ import dagster as dg
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from setanon_core.reporting import reported_to
+from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.engines.pools import process_pool
+from setanon_dagster.gate.publish import Published, publish
+from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.making import engine_of, stored_by, window_of
-from setanon_dagster.pace import Pace
-from setanon_dagster.parquet import connect, private_folder, write_parquet
-from setanon_dagster.publish import Published, publish
-from setanon_dagster.refusal import refusing
+from setanon_dagster.redaction import redact_errors
 from setanon_dagster.report.metadata import release_metadata
-from setanon_dagster.reported import write_release_report
-from setanon_dagster.sources import Read, read_source
-from setanon_dagster.sources.intake import Window
-from setanon_dagster.specs import SetAnonTranslator, specs_of
-from setanon_dagster.stages import (
-    anonymize_clusters,
-    basket_clusters_table,
-    cluster_counts,
-    clusters_stream,
-    threads_stream,
-)
-from setanon_dagster.storage import Made
-from setanon_dagster.workers import workers
+from setanon_dagster.report.release_report import write_release_report
+from setanon_dagster.runtime.progress_log import ProgressLogger
+from setanon_dagster.sources.loading import Read, Window
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.stages.anonymize import anonymize_clusters
+from setanon_dagster.stages.clusters import basket_clusters_table, cluster_counts, clusters_stream
+from setanon_dagster.stages.threads import threads_stream
+from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.folders import private_folder
+from setanon_dagster.storage.parquet import write_parquet
+from setanon_dagster.translator import SetanonTranslator, asset_specs
 
 RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
 """For reading: a source may be out of reach for a moment. A refused release is never retried."""
@@ -40,10 +38,10 @@ Specs = Mapping[str, dg.AssetSpec]
 
 
 def build_setanon_assets(
-    config: ReleaseConfig, translator: SetAnonTranslator | None = None
+    config: ReleaseConfig, translator: SetanonTranslator | None = None
 ) -> list[dg.AssetsDefinition]:
     """All assets of one release, from its source to the published files."""
-    specs = specs_of(config, translator)
+    specs = asset_specs(config, translator)
     made = [_read(config, specs), _clusters(config, specs), _anonymized(config, specs)]
     if "threads" in specs:
         made.insert(1, _threads(config, specs))
@@ -80,7 +78,7 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
         # It holds the rows until they are stored, and not while the other stages run.
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
-            with refusing(retry=True), reported_to(Pace(context.log.info)):
+            with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
                 found = _found(config, window_of(context), connection, **upstream)
             said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
             yield dg.Output(found.accepted, first, metadata=said)
@@ -115,9 +113,9 @@ def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     )
     def threads(
         context: dg.AssetExecutionContext, raw_log: DuckDBPyRelation
-    ) -> Iterator[dg.Output[Made]]:
+    ) -> Iterator[dg.Output[StoredFile]]:
         with engine_of(config, context.log.info) as engine:
-            with refusing():
+            with redact_errors():
                 made = stored_by(engine, threads_stream(engine, raw_log, config.params()))
                 counted = engine.read(str(made.path)).aggregate(
                     'count(DISTINCT "user"), coalesce(max(thread) + 1, 0)'
@@ -144,9 +142,9 @@ def _clusters(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     )
     def clusters(
         context: dg.AssetExecutionContext, before: DuckDBPyRelation
-    ) -> Iterator[dg.Output[Made]]:
+    ) -> Iterator[dg.Output[StoredFile]]:
         with engine_of(config, context.log.info) as engine:
-            with refusing():
+            with redact_errors():
                 params = config.params()
                 made = stored_by(
                     engine,
@@ -176,11 +174,11 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     )
     def anonymized_threads(
         context: dg.AssetExecutionContext, clusters: DuckDBPyRelation
-    ) -> Iterator[dg.Output[Made | pa.Table]]:
+    ) -> Iterator[dg.Output[StoredFile | pa.Table]]:
         with engine_of(config, context.log.info) as engine:
-            with refusing(), workers(config.workers, len(clusters)):
+            with redact_errors(), process_pool(config.workers, len(clusters)):
                 found = anonymize_clusters(clusters, config.params(), engine.folder)
-            with refusing():
+            with redact_errors():
                 threads, ledger = stored_by(engine, found.threads), stored_by(engine, found.ledger)
             for remark in found.remarks:
                 context.log.warning(remark)
@@ -222,7 +220,7 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
         part = f"-{context.partition_key}" if context.has_partition_key else ""
         # Whatever was or was not checked before: the very file is verified, here and now.
-        with refusing():
+        with redact_errors():
             published = publish(
                 files["anonymized_threads"],
                 files["ledger"],
@@ -233,7 +231,7 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 config.k,
                 config.min_owners,
                 config.format,
-                config.told(),
+                config.certified_parameters(),
                 rejected=files["rejected_rows"],
                 memory=config.memory_limit,
             )

@@ -17,9 +17,11 @@ from typing import Any, Final
 
 import dagster as dg
 
-from setanon_core.params import Params
-from setanon_core.release import Format
-from setanon_dagster.accounts import (
+from setanon_core.params import Format, Params
+from setanon_dagster.quality.gathering import Connection, Files, opened
+from setanon_dagster.quality.gx_worker import validate
+from setanon_dagster.quality.release_counts import PROMISES
+from setanon_dagster.quality.stage_counts import (
     OF_CLUSTERS,
     OF_LINES,
     OF_THREADS,
@@ -28,10 +30,7 @@ from setanon_dagster.accounts import (
     count_lines,
     count_threads,
 )
-from setanon_dagster.audit import PROMISES
-from setanon_dagster.examiner import examined
-from setanon_dagster.gathering import Connection, Files, opened
-from setanon_dagster.validation import Asked, Finding
+from setanon_dagster.quality.validation import Finding, PromisedValues
 
 ALL: Final = "all"
 """The folder of the Data Docs where there are no partitions."""
@@ -63,7 +62,7 @@ def build_checks(  # noqa: PLR0913 - the knobs, each by name
     the steps of one release from those of another. `memory` ("1GB") limits DuckDB, which spills
     into a folder made in `spill`.
     """
-    asked = Asked(k=k, min_owners=Params(k, min_owners=min_owners).owners, format=format)
+    asked = PromisedValues(k=k, min_owners=Params(k, min_owners=min_owners).owners, format=format)
     raw = "raw_log" if "raw_log" in keys else "raw_baskets"
     promises: Sentences = {
         check: (Template(said).substitute(k=k, min_owners=asked.min_owners, format=format), ())
@@ -154,14 +153,14 @@ def _result(spec: dg.AssetCheckSpec, finding: Finding) -> dg.AssetCheckResult:
 
 def _promises(
     limited: Opener,
-    asked: Asked,
+    asked: PromisedValues,
     docs: Path | None,
     files: Files,
     context: dg.AssetCheckExecutionContext,
 ) -> Findings:
     part = context.partition_key if context.has_partition_key else ALL
     folder = None if docs is None else docs / re.sub(r"[^\w.-]", "_", part)
-    return examined(partial(limited, files), asked, folder)
+    return validate(partial(limited, files), asked, folder)
 
 
 def _lines(

@@ -11,8 +11,7 @@ import dagster as dg
 from pydantic import BaseModel, WithJsonSchema, create_model, model_validator
 
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.definitions import build_setanon_definitions
-from setanon_dagster.knobs import (
+from setanon_dagster.config_schema import (
     check_knobs,
     defaults_of,
     has_template,
@@ -20,8 +19,9 @@ from setanon_dagster.knobs import (
     knob_schema,
     make,
 )
+from setanon_dagster.definitions import build_setanon_definitions
 from setanon_dagster.scaffolding import ReleaseScaffolder
-from setanon_dagster.specs import SetAnonTranslator
+from setanon_dagster.translator import SetanonTranslator
 
 
 class ReleaseAttributes(dg.Model):
@@ -41,7 +41,7 @@ class ReleaseAttributes(dg.Model):
 
 
 @dg.scaffold_with(ReleaseScaffolder)
-class SetAnonReleaseComponent(ReleaseConfig, SetAnonTranslator, dg.Component, dg.Resolvable):
+class SetanonReleaseComponent(ReleaseConfig, SetanonTranslator, dg.Component, dg.Resolvable):
     """A k-anonymous release of a search log or of baskets, from its source to published files.
 
     Its attributes are the knobs of `ReleaseConfig`, and of `Source` under `source`. To rename or
@@ -87,7 +87,7 @@ class SetAnonReleaseComponent(ReleaseConfig, SetAnonTranslator, dg.Component, dg
 
 
 @cache
-def _model_of(owner: type[SetAnonReleaseComponent]) -> type[BaseModel]:
+def _model_of(owner: type[SetanonReleaseComponent]) -> type[BaseModel]:
     defaults = {**defaults_of(owner), "source": None}
     knobs: dict[str, Any] = {
         name: (Annotated[Any, WithJsonSchema(knob_schema(owner, name))], defaults.get(name, ...))

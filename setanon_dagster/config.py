@@ -9,11 +9,11 @@ from secrets import token_bytes
 from typing import Final, Literal, get_args
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.keywords import Identity
-from setanon_core.params import GrouperName, Method, Operations, check_choice
-from setanon_core.release import Format, ReleaseParams, Spelling
-from setanon_core.similarity import EditDistance, check_least, check_share
-from setanon_dagster.sources import Source
+from setanon_core.keywords.tokenize import Identity
+from setanon_core.params import Format, GrouperName, Method, Operations, ReleaseParams, Spelling
+from setanon_core.ranges import check_choice, check_least, check_share
+from setanon_core.threads.similarity import EditDistance
+from setanon_dagster.sources.source import Source
 
 Partition = Literal["day", "week", "month"]
 Engine = Literal["embedded"]
@@ -29,7 +29,7 @@ SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a
 SHORTEST_SECRET: Final = 16
 """Bytes; a shorter key can be found by trying all."""
 
-UNTOLD: Final = frozenset({"measure", "tokenizer", "secret"})
+NOT_CERTIFIED: Final = frozenset({"measure", "tokenizer", "secret"})
 
 MEMORY: Final = re.compile(r"[1-9]\d{0,6} ?([MG]i?B)")
 """What DuckDB takes for an amount of memory, and people write."""
@@ -167,9 +167,9 @@ class ReleaseConfig:
             secret=secret or given or token_bytes(32),
         )
 
-    def told(self) -> dict[str, str | int | float | None]:
+    def certified_parameters(self) -> dict[str, str | int | float | None]:
         """The knobs that a certificate tells: no path, no secret."""
-        names = {field.name for field in fields(ReleaseParams)} - UNTOLD
+        names = {field.name for field in fields(ReleaseParams)} - NOT_CERTIFIED
         return {name: getattr(self.params(b"untold"), name) for name in sorted(names)} | {
             "similarity": self.similarity
         }

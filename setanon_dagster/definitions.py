@@ -9,22 +9,22 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 from setanon_dagster.assets import build_setanon_assets, storage_key
 from setanon_dagster.checks import build_checks
 from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.io_manager import DuckDBParquetStorage
 from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
-from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
-from setanon_dagster.storage import DuckDBParquetStorage
+from setanon_dagster.translator import SetanonTranslator, asset_specs, partitions_definition
 
 with suppress(PackageNotFoundError):  # Run from a checkout, it has no version.
     DagsterLibraryRegistry.register("setanon", version("setanon"), is_dagster_package=False)
 
 
 def build_setanon_definitions(
-    config: ReleaseConfig, translator: SetAnonTranslator | None = None
+    config: ReleaseConfig, translator: SetanonTranslator | None = None
 ) -> dg.Definitions:
     """Assets, checks, jobs, schedule, sensor and storage of one release.
 
     Several releases make one code location by `dg.Definitions.merge`.
     """
-    specs = specs_of(config, translator)
+    specs = asset_specs(config, translator)
     job = release_job(config, translator)
     return dg.Definitions(
         assets=build_setanon_assets(config, translator),
@@ -33,7 +33,7 @@ def build_setanon_definitions(
             k=config.k,
             min_owners=config.min_owners,
             format=config.format,
-            partitions_def=partitions_of(config),
+            partitions_def=partitions_definition(config),
             docs=config.folder / "private" / "data_docs" / config.name,
             name=config.name,
             memory=config.memory_limit,

@@ -7,12 +7,12 @@ from typing import Any, Final
 import dagster as dg
 
 from setanon_core.errors import NotAnonymousError, SetanonError
-from setanon_dagster.certificate import THREADS, certified, digest_of
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.refusal import refusing
-from setanon_dagster.released import verify_file
-from setanon_dagster.specs import SetAnonTranslator, partitions_of, specs_of
-from setanon_dagster.verdict import FileVerdict
+from setanon_dagster.gate.certificate import THREADS, read_certificate, sha256_of
+from setanon_dagster.redaction import redact_errors
+from setanon_dagster.translator import SetanonTranslator, asset_specs, partitions_definition
+from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.verdict import FileVerdict
 
 Job = Any
 Schedule = Any
@@ -24,13 +24,13 @@ LOOK_EVERY: Final = 60
 """Seconds between two looks of the sensor at the source."""
 
 
-def release_job(config: ReleaseConfig, translator: SetAnonTranslator | None = None) -> Job:
+def release_job(config: ReleaseConfig, translator: SetanonTranslator | None = None) -> Job:
     """All stages, their checks and the release, one after the other in one process."""
     return dg.define_asset_job(
         name=f"{config.name}_release_job",
         # The checks of these assets are part of the selection.
         selection=dg.AssetSelection.assets(
-            *(spec.key for spec in specs_of(config, translator).values())
+            *(spec.key for spec in asset_specs(config, translator).values())
         ),
         description="Read, separate, cluster, anonymize, check, verify and publish.",
         # Four trivial steps in processes of their own take 40 s, most of it imports.
@@ -102,7 +102,7 @@ def _looks(config: ReleaseConfig) -> str:
 
 def _last_part(config: ReleaseConfig) -> str | None:
     """The last part of a log that is over; None before the first is."""
-    parts = partitions_of(config)
+    parts = partitions_definition(config)
     return None if parts is None else parts.get_last_partition_key()
 
 
@@ -111,7 +111,7 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
 
     @dg.op(name=f"{config.name}__verify_published")
     def verify_published(context: dg.OpExecutionContext) -> None:
-        with refusing():
+        with redact_errors():
             found = published_releases(config.folder, config.name)
             for release in found:
                 verdict = verify_release(release, config)
@@ -140,7 +140,7 @@ def verify_release(release: Path, config: ReleaseConfig) -> FileVerdict:
 
     Who typed its keywords is not kept: that they have min_owners is known of these very bytes.
     """
-    said = certified(release)
+    said = read_certificate(release)
     private = config.folder / "private"
     verdict = verify_file(
         release / THREADS,
@@ -151,7 +151,7 @@ def verify_release(release: Path, config: ReleaseConfig) -> FileVerdict:
         spill=private,
     )
     failures = verdict.failures
-    if digest_of(release / THREADS) != said.digest:
+    if sha256_of(release / THREADS) != said.digest:
         failures.append("its threads must have the digest of its certificate; they have another")
     if failures:
         raise NotAnonymousError(

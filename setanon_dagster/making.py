@@ -7,30 +7,32 @@ from secrets import token_hex
 import dagster as dg
 import pyarrow as pa
 
-from setanon_core.reporting import reported_to
+from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.engines.embedded import Embedded
-from setanon_dagster.memory import give_back
-from setanon_dagster.pace import Pace
-from setanon_dagster.sources.intake import Window
-from setanon_dagster.storage import Made
+from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.io_manager import StoredFile
+from setanon_dagster.runtime.memory import trim_memory
+from setanon_dagster.runtime.progress_log import ProgressLogger
+from setanon_dagster.sources.loading import Window
 
 
 @contextmanager
-def engine_of(config: ReleaseConfig, say: Callable[[str], object]) -> Iterator[Embedded]:
+def engine_of(config: ReleaseConfig, say: Callable[[str], object]) -> Iterator[EmbeddedEngine]:
     """What runs a stage; `say` is told now and then how far it is."""
-    give_back()
+    trim_memory()
     with (
-        reported_to(Pace(say)),
-        Embedded(config.stages, workers=config.workers, memory_limit=config.memory_limit) as engine,
+        listen_to_progress(ProgressLogger(say)),
+        EmbeddedEngine(
+            config.stages, workers=config.workers, memory_limit=config.memory_limit
+        ) as engine,
     ):
         yield engine
 
 
-def stored_by(engine: Embedded, rows: pa.RecordBatchReader | pa.Table) -> Made:
+def stored_by(engine: EmbeddedEngine, rows: pa.RecordBatchReader | pa.Table) -> StoredFile:
     """Rows in a file of the engine's folder, from which the storage takes it."""
     path = engine.folder / f"{token_hex(8)}.parquet"
-    return Made(path, engine.write(rows, str(path)))
+    return StoredFile(path, engine.write(rows, str(path)))
 
 
 def window_of(context: dg.AssetExecutionContext) -> Window | None:

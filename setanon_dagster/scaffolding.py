@@ -10,7 +10,7 @@ import dagster as dg
 from pydantic import BaseModel, Field, model_validator
 
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.knobs import (
+from setanon_dagster.config_schema import (
     EXAMPLES,
     check_knobs,
     defaults_of,

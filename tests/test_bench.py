@@ -124,7 +124,7 @@ def test_every_way_of_the_bench_withdraws_what_too_few_users_hold():
     from methods import chunks, duplicates
 
     from setanon_core import Records
-    from setanon_core.model import WITHDRAWN
+    from setanon_core.model.groups import WITHDRAWN
 
     same = Records.from_sets([["a"]] * 4 + [["b"]] * 2, ["1", "2", "2", "2", "3", "4"])
 

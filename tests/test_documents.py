@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_case_study import SESSION, case_study
+from support.case_study import SESSION, case_study
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

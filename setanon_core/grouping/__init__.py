@@ -1,1 +1,1 @@
-"""Clusters to groups: section 4 of the paper, and what does better."""
+"""Section 4: records into groups of at least k users."""

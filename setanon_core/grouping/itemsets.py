@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.sets import Int32s, Ints, Sets, concat_ranges, offsets_of
 from setanon_core.grouping.matrices import Bools
-from setanon_core.reporting import report
-from setanon_core.sets import Ints, Narrow, Sets, bounds_of, spans
+from setanon_core.runtime.progress import report_progress
 
 MAX_ITEMS: Final = 8
 """Itemsets stop growing here: deeper ones are rare, and few records hold them."""
@@ -39,7 +39,7 @@ class Itemsets:
     """Candidate centers, and in `holders` the sets that hold each."""
 
     sets: Sets
-    holders: Narrow
+    holders: Int32s
     bounds: Ints
     """The holders of candidate c are `holders[bounds[c]:bounds[c + 1]]`, ascending."""
 
@@ -101,7 +101,7 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     row_of = kept.rows.astype(np.int32)
     levels, held, sizes, supports, complete = [], [], [], [], True
     while len(level):
-        report("items of the centers looked for", level.shape[1], MAX_ITEMS)
+        report_progress("items of the centers looked for", level.shape[1], MAX_ITEMS)
         levels.append(level)
         held.append(row_of[place])
         sizes.append(np.bincount(itemset, minlength=len(level)))
@@ -129,18 +129,18 @@ def frequent_itemsets(sets: Sets, weights: Ints, k: int) -> Itemsets:
     none = [np.empty(0, np.int64)]
     widths = [np.full(len(part), part.shape[1]) for part in levels]
     return Itemsets(
-        Sets.of_checked(
+        Sets.unchecked(
             items=np.concatenate([part.ravel() for part in levels] or none),
-            offsets=bounds_of(np.concatenate(widths or none)),
+            offsets=offsets_of(np.concatenate(widths or none)),
         ),
         np.concatenate(held or [np.empty(0, np.int32)]),
-        bounds_of(np.concatenate(sizes or none)),
+        offsets_of(np.concatenate(sizes or none)),
         np.concatenate(supports or none).astype(np.int64),
         complete,
     )
 
 
-def _affordable(left: Narrow, held: Narrow, n: int, budget: int) -> Bools:
+def _affordable(left: Int32s, held: Int32s, n: int, budget: int) -> Bools:
     """Mark the entries of the sets that together stay within the budget, cheapest sets first."""
     if left.sum() <= budget:
         return np.ones(len(left), np.bool_)
@@ -152,8 +152,8 @@ def _affordable(left: Narrow, held: Narrow, n: int, budget: int) -> Bools:
 
 
 def _wider(
-    place: Narrow, itemset: Narrow, left: Narrow, column: Narrow, width: int
-) -> Iterator[tuple[Ints, Narrow]]:
+    place: Int32s, itemset: Int32s, left: Int32s, column: Int32s, width: int
+) -> Iterator[tuple[Ints, Int32s]]:
     """Itemsets with one item more, as keys, and where that item is; some itemsets at a time.
 
     Entries stand in the order of their itemsets, and so do those that are made of them.
@@ -163,13 +163,13 @@ def _wider(
     cuts = first[np.diff(work, prepend=work[:1]) > 0].tolist()
     for low, high in pairwise([0, *cuts, len(place)]):
         part = slice(low, high)
-        wider = spans(place[part] + 1, left[part]).astype(np.int32)
+        wider = concat_ranges(place[part] + 1, left[part]).astype(np.int32)
         parent: Ints = itemset[part].astype(np.int64)
         key: Ints = np.repeat(parent * width, left[part]) + column[wider]
         yield key, wider
 
 
-def _heavy(key: Ints, place: Narrow, weight: Ints, k: int) -> tuple[Narrow, Narrow, Ints]:
+def _heavy(key: Ints, place: Int32s, weight: Ints, k: int) -> tuple[Int32s, Int32s, Ints]:
     """Group entries by key, and keep the keys whose weights reach k."""
     # Stable: holders stay in ascending order within each new itemset.
     order = np.argsort(key, kind="stable")

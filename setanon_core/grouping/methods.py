@@ -12,20 +12,20 @@ from typing import Final, Protocol
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from setanon_core.flip import flip_cost
-from setanon_core.grouping.exact import SUBSETS_LIMIT, exact
-from setanon_core.grouping.facility_location import facility_location
-from setanon_core.grouping.local_search import local_search, shake
-from setanon_core.grouping.open_itemsets import open_itemsets
-from setanon_core.grouping.reopen import reopen
-from setanon_core.grouping.rescue import rescue
-from setanon_core.grouping.settle import settled
-from setanon_core.grouping.star import star
-from setanon_core.grouping.suppression import suppression
-from setanon_core.model import WITHDRAWN, Cost, Grouping, Round
+from setanon_core.columns.records import Records
+from setanon_core.columns.sets import Ints
+from setanon_core.grouping.flip import flip_cost
+from setanon_core.grouping.improve.duplicates import settled_duplicates
+from setanon_core.grouping.improve.local_search import local_search, shake
+from setanon_core.grouping.improve.reassign import reassign
+from setanon_core.grouping.improve.reopen import reopen
+from setanon_core.grouping.starts.exact import SUBSETS_LIMIT, exact
+from setanon_core.grouping.starts.facility_location import facility_location
+from setanon_core.grouping.starts.open_itemsets import open_itemsets
+from setanon_core.grouping.starts.star import star
+from setanon_core.grouping.starts.suppression import suppression
+from setanon_core.model.groups import WITHDRAWN, Cost, Grouping, Round
 from setanon_core.params import OPERATIONS, GrouperName, Method, Operations, Params
-from setanon_core.records import Records
-from setanon_core.sets import Ints
 
 
 class Grouper(Protocol):
@@ -100,10 +100,10 @@ RECIPES: Final[Mapping[Method, Recipe]] = {
             Start(open_itemsets),
         ),
         steps=(
-            Then(rescue),
+            Then(reassign),
             Then(reopen),
             Then(local_search, at_most=SEARCHED),
-            Then(rescue, at_most=SEARCHED),
+            Then(reassign, at_most=SEARCHED),
             Then(shake),
         ),
     ),
@@ -122,7 +122,7 @@ def group(records: Records, params: Params) -> Grouping:
         starts = (Start(GROUPERS[params.grouper]),)
     if params.method == "paper":
         return _start(starts[0], records, params)
-    done = settled(records, params)
+    done = settled_duplicates(records, params)
     # Thousands of small products: BLAS threads would spend their time waiting for each other.
     with _blas().limit(limits=1, user_api="blas"):
         best = cheapest(records.subset(np.flatnonzero(~done)), params, starts, recipe.steps)

@@ -12,16 +12,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from setanon_core.baskets import Baskets, anonymize_baskets
 from setanon_core.errors import MalformedInputError
-from setanon_core.log import Log, anonymize_log, threads_of
-from setanon_core.release import QueryRelease, ReleaseParams, SetRelease
+from setanon_core.model.inputs import Baskets, Log
+from setanon_core.model.publication import QueryRelease, SetRelease
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.baskets import anonymize_baskets
+from setanon_core.pipeline.log import anonymize_log, threads_of_log
 from setanon_core.utility.frequencies import TOPS, frequency_measures, set_counts, thread_counts
 from setanon_core.utility.measured import Measured
+from setanon_core.utility.query_texts import Texts, released_texts, split, typed_texts
 from setanon_core.utility.refinements import refinement_measures
 from setanon_core.utility.rules import Items, rule_measures
 from setanon_core.utility.suggestions import suggestion_measures
-from setanon_core.utility.texts import Texts, released_texts, split, typed_texts
 
 PAPER_P: Final = 2
 """Min-Hashes of a cluster's key in the paper's release."""
@@ -37,11 +39,11 @@ def utility_of(
     """
     log = queries if isinstance(queries, Log) else Log.from_rows(queries)
     kept, held_out = split(log)
-    original = typed_texts(threads_of(kept, params))
+    original = typed_texts(threads_of_log(kept, params))
     three = original, _released(kept, params), _released(kept, paper_params(params))
     counts = thread_counts(three[0]), thread_counts(three[1]), thread_counts(three[2])
     return (
-        *suggestion_measures(three, typed_texts(threads_of(held_out, params))),
+        *suggestion_measures(three, typed_texts(threads_of_log(held_out, params))),
         *refinement_measures(three),
         *frequency_measures(counts, "keywords", "threads"),
     )

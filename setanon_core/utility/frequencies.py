@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.sets import Ints, distinct_numbers
+from setanon_core.columns.sets import Ints, sorted_unique
 from setanon_core.utility.measured import Measured, Three, measured, recall, share
-from setanon_core.utility.texts import Texts, words_of
+from setanon_core.utility.query_texts import Texts, words_of
 
 Counts = Mapping[str, int]
 """A keyword, and the threads or baskets that have it."""
@@ -36,7 +36,7 @@ def set_counts(sets: Sequence[tuple[str, ...]]) -> Counts:
 
 def _counted(holders: Ints, words: Ints, vocabulary: Sequence[str]) -> Counts:
     width = max(len(vocabulary), 1)
-    cells = distinct_numbers(holders * width + words)
+    cells = sorted_unique(holders * width + words)
     counts = np.bincount(cells % width, minlength=len(vocabulary)).tolist()
     return dict(zip(vocabulary, counts, strict=True))
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.sets import Ints, distinct_numbers
+from setanon_core.columns.sets import Ints, sorted_unique
 from setanon_core.utility.measured import Measured, Three, measured, recall, share
-from setanon_core.utility.texts import Query, Texts, words_of
+from setanon_core.utility.query_texts import Query, Texts, words_of
 
 Refinement = tuple[Query, Query]
 """The keywords removed, and those added; both sorted."""
@@ -47,7 +47,7 @@ def steps(texts: Texts) -> tuple[Ints, Ints]:
     """The queries that have one before them in their thread, and the kind of each such step."""
     rows, words, vocabulary = words_of(texts.queries)
     width = max(len(vocabulary), 1)
-    cells = distinct_numbers(rows * width + words)
+    cells = sorted_unique(rows * width + words)
     sizes = np.bincount(cells // width, minlength=len(texts.queries))
     # A word of the query before is the same cell, one row later.
     both = cells[np.isin(cells, cells + width)]

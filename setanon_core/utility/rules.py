@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.sets import distinct_numbers
+from setanon_core.columns.sets import sorted_unique
 from setanon_core.utility.measured import Measured, Three, measured, recall, share
-from setanon_core.utility.texts import words_of
+from setanon_core.utility.query_texts import words_of
 
 Items = tuple[str, ...]
 """The items of a basket, or of an itemset; an itemset's are sorted."""
@@ -76,7 +76,7 @@ def _bits(baskets: Sequence[Items], least: int) -> tuple[Bits, list[str]]:
     """The frequent items, sorted, and a bit in the row of each for every basket that has it."""
     rows, words, vocabulary = words_of(baskets)
     width = max(len(vocabulary), 1)
-    rows, words = np.divmod(distinct_numbers(rows * width + words), width)
+    rows, words = np.divmod(sorted_unique(rows * width + words), width)
     frequent = np.flatnonzero(np.bincount(words, minlength=len(vocabulary)) >= least)
     bits = np.zeros((len(frequent), len(baskets) // WORD + 1), np.uint64)
     place = np.searchsorted(frequent, words)

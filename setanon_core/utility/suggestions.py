@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns import appearances, number_values
-from setanon_core.sets import Ints
+from setanon_core.columns.encode import encode_first_seen, encode_values
+from setanon_core.columns.sets import Ints
 from setanon_core.utility.measured import Measured, Three, measured, share
-from setanon_core.utility.texts import Texts
+from setanon_core.utility.query_texts import Texts
 
 Pairs = tuple[Ints, Ints]
 """What was given, and what came: a number of each, for each case."""
@@ -85,7 +85,7 @@ def completions(letters: int, *many: Texts) -> list[Pairs]:
         for query in texts.queries
     ]
     whole = np.fromiter((start is not None for start in beginnings), np.bool_, len(beginnings))
-    given = np.split(appearances(beginnings)[0], _cuts(changed))
+    given = np.split(encode_first_seen(beginnings)[0], _cuts(changed))
     longer = np.split(whole, _cuts(changed))
     return [
         (start[some], number[some])
@@ -140,7 +140,7 @@ def _measures(name: str, of_what: str, pairs: list[Pairs]) -> list[Measured]:
 
 def _numbered(many: list[Texts]) -> list[Ints]:
     """The numbers of all queries, in the order of their keywords."""
-    numbers, _ = number_values([query for texts in many for query in texts.queries], "query")
+    numbers, _ = encode_values([query for texts in many for query in texts.queries], "query")
     return np.split(numbers, _cuts(many))
 
 

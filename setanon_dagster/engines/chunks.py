@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from setanon_core.columns.sets import Ints
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Ints
 
 
 class Chunk(NamedTuple):
@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
     rows: int
 
 
-def cut(  # noqa: PLR0913 - a stream, and how to cut it
+def cut_chunks(  # noqa: PLR0913 - a stream, and how to cut it
     batches: Iterable[pa.RecordBatch],
     schema: pa.Schema,
     key: str,
@@ -55,7 +55,7 @@ def cut(  # noqa: PLR0913 - a stream, and how to cut it
         file.discard()
 
 
-def work(function: Callable[[pa.Table], pa.Table], path: str) -> str:
+def process_chunk(function: Callable[[pa.Table], pa.Table], path: str) -> str:
     """Read a chunk, and write beside it what the function makes of it."""
     made = Path(path).with_suffix(".made")
     with pa.memory_map(path) as source:
@@ -66,7 +66,7 @@ def work(function: Callable[[pa.Table], pa.Table], path: str) -> str:
     return str(made)
 
 
-def taken(made: str) -> pa.Table:
+def take_result(made: str) -> pa.Table:
     """What was made, as long as somebody holds it; the file is gone already."""
     with pa.memory_map(made) as source:
         table = pa.ipc.open_stream(source).read_all()

@@ -26,17 +26,13 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from threadpoolctl import threadpool_limits
 
-from setanon_core.reporting import report
-from setanon_dagster.batches import stream
-from setanon_dagster.engines import Function
-from setanon_dagster.engines.chunks import Chunk, cut, taken, work
-from setanon_dagster.parquet import (
-    QUICK,
-    connect,
-    private_folder,
-    read_parquet,
-    write_parquet,
-)
+from setanon_core.runtime.progress import report_progress
+from setanon_dagster.engines.chunks import Chunk, cut_chunks, process_chunk, take_result
+from setanon_dagster.engines.protocol import GroupFunction
+from setanon_dagster.storage.batches import reader_of_tables
+from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.folders import private_folder
+from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
 
 ROWS: Final = 100_000
 """Rows of a chunk, at least: many enough for columns, few enough for several in memory."""
@@ -51,7 +47,7 @@ ENOUGH: Final = 1_000_000
 """Rows from which on processes are worth the seconds that it takes to start them."""
 
 
-class Embedded:
+class EmbeddedEngine:
     """DuckDB and processes; results do not depend on how many, nor on the size of chunks."""
 
     def __init__(
@@ -101,7 +97,7 @@ class Embedded:
         relation: DuckDBPyRelation,
         key: str,
         order: str,
-        function: Function,
+        function: GroupFunction,
         schema: pa.Schema,
         *,
         ordered: bool = False,
@@ -117,11 +113,11 @@ class Embedded:
         lined = relation if ordered else relation.order(f"{key}, {order}")
         reader = lined.to_arrow_reader(BATCH)
         folder = Path(self._opened.enter_context(TemporaryDirectory(dir=self.folder)))
-        chunks = cut(reader, reader.schema, key, self.rows, folder, longest=longest)
-        results = self._each(partial(work, function), chunks, total)
+        chunks = cut_chunks(reader, reader.schema, key, self.rows, folder, longest=longest)
+        results = self._each(partial(process_chunk, function), chunks, total)
         for each in (reader, chunks, results):  # whoever reads them may stop in the middle
             self._opened.callback(each.close)
-        return stream(schema, _counted(results, what, total))
+        return reader_of_tables(schema, _counted(results, what, total))
 
     def write(self, relation: object, uri: str) -> int:
         """Write a relation, or what `group_map` returns, to a Parquet file.
@@ -130,7 +126,9 @@ class Embedded:
         """
         # A connection that streams does nothing else; a second one shares the memory.
         with self.connection.cursor() as cursor:
-            return write_parquet(relation, Path(uri), connection=cursor, candid=True, level=QUICK)
+            return write_parquet(
+                relation, Path(uri), connection=cursor, candid=True, level=FAST_LEVEL
+            )
 
     def _each(
         self, work_on: Callable[[str], str], chunks: Iterator[Chunk], total: int
@@ -168,12 +166,12 @@ def _finished(
 ) -> tuple[pa.Table, int]:
     made = work_on(str(chunk.path)) if future is None else future.result()
     chunk.path.unlink()
-    return taken(made), chunk.rows
+    return take_result(made), chunk.rows
 
 
 def _counted(results: Iterator[tuple[pa.Table, int]], what: str, total: int) -> Iterator[pa.Table]:
     done = 0
     for table, rows in results:
         done += rows
-        report(what, done, total)
+        report_progress(what, done, total)
         yield table

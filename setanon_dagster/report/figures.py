@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from setanon_dagster.report.inputs import Report, SweepPoint
+from setanon_dagster.report.model import Report, SweepPoint
 from setanon_dagster.report.svg import PAGE, PAPER, Palette, drawing, inline_svg, png
 from setanon_dagster.report.tables import bins, count
 from setanon_dagster.report.wording import SHORT

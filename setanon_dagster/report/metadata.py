@@ -9,13 +9,8 @@ from typing import Any, Final
 import dagster as dg
 
 from setanon_dagster.report import tables
-from setanon_dagster.report.figures import (
-    Drawn,
-    as_png,
-    losses_figure,
-    sweep_figure,
-)
-from setanon_dagster.report.inputs import Report
+from setanon_dagster.report.figures import Drawn, as_png, losses_figure, sweep_figure
+from setanon_dagster.report.model import Report
 from setanon_dagster.report.page import says_losses, says_sweep
 from setanon_dagster.report.tables import Table, count, factor, share
 

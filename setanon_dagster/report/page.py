@@ -15,7 +15,7 @@ from setanon_dagster.report.figures import (
     sizes_figure,
     sweep_figure,
 )
-from setanon_dagster.report.inputs import Report, Word
+from setanon_dagster.report.model import Report, Word
 from setanon_dagster.report.tables import Table, count, factor, of, share
 from setanon_dagster.report.wording import CAUSES, SHARING, cause, not_promised, promised
 

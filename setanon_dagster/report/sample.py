@@ -8,7 +8,7 @@ from typing import Final
 
 from duckdb import DuckDBPyConnection
 
-from setanon_dagster.report.inputs import Change, ShownThread, Word
+from setanon_dagster.report.model import Change, ShownThread, Word
 
 Words = Sequence[str]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from setanon_dagster.report.inputs import GroupSize, Measure, Report
+from setanon_dagster.report.model import GroupSize, Measure, Report
 from setanon_dagster.report.wording import CAUSES, cause, round_name
 
 UNKNOWN: Final = "unknown"

@@ -17,11 +17,11 @@ import duckdb
 import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_dagster.batches import ahead
 from setanon_dagster.sources.blocks import Chunk
-from setanon_dagster.sources.columns import quoted, table_chunks, text_chunks
-from setanon_dagster.sources.intake import Intake, Read, Window
+from setanon_dagster.sources.loading import Intake, Read, Window
+from setanon_dagster.sources.sniffing import quoted, table_chunks, text_chunks
 from setanon_dagster.sources.source import Source
+from setanon_dagster.storage.batches import prefetch
 
 PARQUET: Final = {".parquet", ".pq"}
 
@@ -42,7 +42,7 @@ def read_source(
         intake = Intake(connection, source, _bounds(source, window))
         line = 1
         for chunks in _files(source):
-            line += intake.take_file(ahead(chunks(line)))
+            line += intake.take_file(prefetch(chunks(line)))
         return intake.result()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.params import check_choice, integer
+from setanon_core.ranges import check_choice, integer
 from setanon_dagster.sources.lines import Encoding
 from setanon_dagster.sources.times import reading
 

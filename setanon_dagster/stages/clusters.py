@@ -8,15 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
-from setanon_core.baskets import Baskets, basket_threads
-from setanon_core.clusters import cluster_keys
-from setanon_core.edits import Queries
-from setanon_core.keywords import Identity, Tokenizer, item_names, keywords, tokenized
-from setanon_core.minhash import word_hashes
-from setanon_core.release import ReleaseParams
-from setanon_core.sets import Ints, Sets, bounds_of, distinct_numbers, spans
-from setanon_dagster.engines.embedded import Embedded
-from setanon_dagster.stages.numbers import coded, lists, numbered
+from setanon_core.columns.sets import Ints, Sets, concat_ranges, offsets_of, sorted_unique
+from setanon_core.keywords.clusters import cluster_keys
+from setanon_core.keywords.minhash import word_hashes
+from setanon_core.keywords.tokenize import Identity, Tokenizer, item_names, tokenize, tokenize_all
+from setanon_core.model.inputs import Baskets
+from setanon_core.model.queries import Queries
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.stages.arrow import coded, lists, numbered
 
 ROUNDS: Final = (4, 3, 2, 1)
 """Min-Hashes in the cluster keys of a thread."""
@@ -46,7 +47,7 @@ def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
 
 
 def clusters_stream(
-    engine: Embedded, threads: DuckDBPyRelation, params: ReleaseParams
+    engine: EmbeddedEngine, threads: DuckDBPyRelation, params: ReleaseParams
 ) -> pa.RecordBatchReader:
     """The same for a log of any size, stored in the order of threads and positions."""
     return engine.group_map(
@@ -68,7 +69,7 @@ def cut_up(threads: pa.Table, tokenizer: Tokenizer, identity: Identity) -> pa.Ta
     words, bounds, vocabulary = _worded(texts, tokenizer)
     sizes = np.diff(bounds)[text]
     local = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(thread)))
-    typed = Queries(words[spans(bounds[text], sizes)], bounds_of(sizes), local)
+    typed = Queries(words[concat_ranges(bounds[text], sizes)], offsets_of(sizes), local)
     users = threads["user"].take(pa.array(begins)).combine_chunks()
     return _keyed(thread[begins], users, typed, vocabulary, identity)
 
@@ -76,7 +77,7 @@ def cut_up(threads: pa.Table, tokenizer: Tokenizer, identity: Identity) -> pa.Ta
 def basket_clusters_table(raw: pa.Table) -> pa.Table:
     """Baskets, (record, item, user), to the same table: each is a thread of one query."""
     record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
-    threads = basket_threads(Baskets(record, item, user))
+    threads = threads_of_baskets(Baskets(record, item, user))
     users = pa.array(threads.users, pa.string()).take(pa.array(threads.records.users))
     spelled = pa.array(threads.keywords.vocabulary, pa.string())
     table = _keyed(np.arange(len(users)), users, threads.typed, spelled, "exact")
@@ -108,16 +109,16 @@ def cluster_sizes(clusters: DuckDBPyRelation, p: int) -> tuple[int, int]:
 
 def _worded(texts: pa.Array, tokenizer: Tokenizer) -> tuple[Ints, Ints, pa.Array]:
     """The same as `tokenized`, which sees only those texts that are not plain."""
-    if tokenizer is not keywords:
-        numbers, bounds, vocabulary = tokenized(texts.to_pylist(), tokenizer)
+    if tokenizer is not tokenize:
+        numbers, bounds, vocabulary = tokenize_all(texts.to_pylist(), tokenizer)
         return numbers, bounds, pa.array(vocabulary, pa.string())
     odd = pc.invert(pc.match_substring_regex(texts, PLAIN))
-    cut = [" ".join(keywords(text)) or None for text in texts.filter(odd).to_pylist()]
+    cut = [" ".join(tokenize(text)) or None for text in texts.filter(odd).to_pylist()]
     low = pc.replace_with_mask(pc.ascii_lower(texts), odd, pa.array(cut, pa.string()))
     words = pc.split_pattern(low, " ")  # of a text without words there is no list
     numbers, vocabulary = numbered(pc.list_flatten(words))
     sizes = pc.fill_null(pc.list_value_length(words), 0).to_numpy()
-    return numbers, bounds_of(sizes), vocabulary
+    return numbers, offsets_of(sizes), vocabulary
 
 
 def _keyed(
@@ -129,8 +130,8 @@ def _keyed(
     named = spelled if identity == "exact" else pa.array(names, pa.string())
     width = max(len(named), 1)
     holder = typed.threads[typed.rows]
-    of, items = np.divmod(distinct_numbers(holder * width + item[typed.words]), width)
-    records = Sets(items, bounds_of(np.bincount(of, minlength=n)))
+    of, items = np.divmod(sorted_unique(holder * width + item[typed.words]), width)
+    records = Sets(items, offsets_of(np.bincount(of, minlength=n)))
     keys = cluster_keys(records, word_hashes(names), ROUNDS)
     columns = [
         pa.array(thread),

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
-from setanon_core.release import ReleaseParams
-from setanon_core.similarity import Measure
-from setanon_core.threads import LONGEST, by_time, separate
-from setanon_core.users import repeats
-from setanon_dagster.batches import stream
-from setanon_dagster.engines.embedded import Embedded
-from setanon_dagster.stages.numbers import coded, numbered
+from setanon_core.columns.users import earlier_occurrences
+from setanon_core.params import ReleaseParams
+from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
+from setanon_core.threads.similarity import SimilarityMeasure
+from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.stages.arrow import coded, numbered
+from setanon_dagster.storage.batches import reader_of_tables
 
 SCHEMA: Final = pa.schema(
     {
@@ -36,15 +36,15 @@ def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
     return separated(raw, params.measure)
 
 
-def separated(raw: pa.Table, measure: Measure) -> pa.Table:
+def separated(raw: pa.Table, measure: SimilarityMeasure) -> pa.Table:
     """The same for whole sessions of a log, numbered from 0."""
     user, names = numbered(raw["user"])
     text, texts = coded(raw["query"])
     times = pc.cast(raw["time"], pa.int64()).to_numpy()
-    thread = separate(user, times, text, measure, texts=texts.to_pylist())
-    line = by_time(user, times)
+    thread = separate_threads(user, times, text, measure, texts=texts.to_pylist())
+    line = time_order(user, times)
     order = line[np.argsort(thread[line], kind="stable")]
-    position = repeats(thread[order])
+    position = earlier_occurrences(thread[order])
     made = []
     for start in range(0, len(order), PIECE):
         some = order[start : start + PIECE]
@@ -60,7 +60,7 @@ def separated(raw: pa.Table, measure: Measure) -> pa.Table:
 
 
 def threads_stream(
-    engine: Embedded, raw: DuckDBPyRelation, params: ReleaseParams
+    engine: EmbeddedEngine, raw: DuckDBPyRelation, params: ReleaseParams
 ) -> pa.RecordBatchReader:
     """The same for a log of any size.
 
@@ -73,10 +73,10 @@ def threads_stream(
         "time, line",
         partial(separated, measure=params.measure),
         SCHEMA,
-        longest=LONGEST,
+        longest=MAX_SESSION_QUERIES,
         what="threads",
     )
-    return stream(SCHEMA, _numbered_on(own))
+    return reader_of_tables(SCHEMA, _numbered_on(own))
 
 
 def _numbered_on(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:

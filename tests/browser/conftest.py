@@ -1,12 +1,9 @@
 """A browser and a server for the tests that look at pages."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "plugin")]
 
 KEEP = "SETANON_SCREENSHOTS"
 """The environment variable with the folder that keeps what the tests have seen."""
@@ -27,7 +24,7 @@ def kept(tmp_path_factory):
 def browser():
     """A browser for one file of tests: its event loop must not run while others need their own."""
     pytest.importorskip("playwright", reason="Playwright is not installed: install setanon[dev].")
-    from driving import browsing, chromium
+    from support.driving import browsing, chromium
 
     path = chromium()
     if path is None:
@@ -39,9 +36,9 @@ def browser():
 @pytest.fixture(scope="module")
 def server(browser, tmp_path_factory):  # noqa: ARG001 - without a browser it need not start
     pytest.importorskip("dagster_webserver")
-    from driving import serving
+    from support.driving import serving
 
-    from setanon_dagster.demo import write_demo_log
+    from setanon_dagster.demo.log import write_demo_log
 
     folder = tmp_path_factory.mktemp("demo")
     write_demo_log(folder / "demo_log.tsv", USERS)

@@ -12,10 +12,10 @@ import pytest
 pytest.importorskip("playwright")
 pytest.importorskip("dagster_webserver")
 
-from driving import CHECKED, GROUP, JOB, spoiled, watched
 from playwright.sync_api import expect
+from support.driving import CHECKED, GROUP, JOB, spoiled, watched
 
-from setanon_dagster.specs import LOG, STAGES
+from setanon_dagster.translator import LOG, STAGES
 
 HARMLESS = (
     # Dagster's pages follow runs by a socket, and a page that is left closes it.

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from reports import SMALL, THREADS, VERDICT, certified
+from support.reports import SMALL, THREADS, VERDICT, certified
 
-from setanon_dagster.report.writing import write_report
+from setanon_dagster.report.build import write_report
 
 WHOLE = replace(SMALL, threads=THREADS)
 REFUSED = certified(WHOLE, verdict={**VERDICT, "smallest_group": 2, "violations": 1})
@@ -59,7 +59,7 @@ def report(tmp_path_factory):
 @pytest.fixture
 def opened(browser, report):
     """Open the report, or another; at the end none may have complained or asked for anything."""
-    from driving import watched
+    from support.driving import watched
 
     contexts, seen = [], []
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.grouping.adjacent import adjacent
-from setanon_core.records import Records
+from setanon_core.columns.records import Records
+from setanon_core.grouping.improve.adjacent import adjacent
 
 SETS = st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=8)
 

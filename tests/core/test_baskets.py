@@ -4,10 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setanon_core import MalformedInputError, anonymize, verify
-from setanon_core.baskets import Baskets, anonymize_baskets
-from setanon_core.columns import number_values
-from setanon_core.release import ReleaseParams, SetRelease
+from setanon_core import MalformedInputError, verify
+from setanon_core.columns.encode import encode_values
+from setanon_core.model.inputs import Baskets
+from setanon_core.model.publication import SetRelease
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline import anonymize
+from setanon_core.pipeline.baskets import anonymize_baskets
 
 SECRET = b"for tests only"
 ITEMS = ["tea", "milk", "rum", "rye bread", "a,b"]
@@ -19,7 +22,7 @@ def anonymized(baskets, **knobs):
 
 def by_record(release, ledger, records):
     """The keywords and the user of each published record, found by its id."""
-    _, names = number_values(list(records), "record")
+    _, names = encode_values(list(records), "record")
     ids = dict(zip(ledger.thread_ids, [names[thread] for thread in ledger.threads], strict=True))
     published = dict(zip(release.thread_ids, release.keywords, strict=True))
     users = dict(zip(ledger.thread_ids, ledger.users, strict=True))

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from oracles import fewest_users, group_cost, grouping_cost, random_records
+from support.oracles import fewest_users, group_cost, grouping_cost, random_records
 
-from setanon_core.grouping.block import block_of
-from setanon_core.grouping.moves import STEPS, descend
+from setanon_core.columns.records import Records
+from setanon_core.grouping.improve.block import block_of
+from setanon_core.grouping.improve.moves import STEPS, descend
 from setanon_core.params import OPERATIONS
-from setanon_core.records import Records
 
 
 def blocks(operations, count=25, largest=14):

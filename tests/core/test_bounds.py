@@ -5,14 +5,15 @@ import time
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from oracles import best_partition_cost, random_records
-from strategies import params, records
+from support.oracles import best_partition_cost, random_records
+from support.strategies import params, records
 
-from setanon_core.grouping import bounds, distances, nearest
-from setanon_core.grouping.bounds import configuration_bound, lower_bound, nearest_bound
-from setanon_core.grouping.exact import optimum
+from setanon_core.columns.records import Records
+from setanon_core.grouping.bounds import distances, nearest
+from setanon_core.grouping.bounds import lower_bound as lower_bound_module
+from setanon_core.grouping.bounds.lower_bound import configuration_bound, lower_bound, nearest_bound
+from setanon_core.grouping.starts.exact import optimum
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
 
 
 @settings(max_examples=150, deadline=None)
@@ -80,7 +81,7 @@ def test_a_cut_off_enumeration_bounds_nothing(monkeypatch: pytest.MonkeyPatch) -
     data = random_records(np.random.default_rng(10), 30, 8)
     asked = Params(k=3)
     assert configuration_bound(data, asked) > 0
-    monkeypatch.setattr(bounds, "CENTERS_LIMIT", 5)
+    monkeypatch.setattr(lower_bound_module, "CENTERS_LIMIT", 5)
     assert configuration_bound(data, asked) == 0
     assert lower_bound(data, asked) >= nearest_bound(data, asked)
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.clusters import cluster_keys, clusters
-from setanon_core.minhash import permuted, signatures, word_hashes
-from setanon_core.records import Records
+from setanon_core.columns.records import Records
+from setanon_core.keywords.clusters import cluster_keys, number_clusters
+from setanon_core.keywords.minhash import permuted_hashes, signatures, word_hashes
 
 SETS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=25)
 
@@ -20,7 +20,7 @@ def hashed(sets, users=None):
 def test_records_share_a_key_just_if_they_share_all_its_min_hashes(sets):
     records, hashes = hashed(sets)
     keys = cluster_keys(records, hashes, rounds=(4, 3, 2, 1), seed=5)
-    values = signatures(records, permuted(hashes, range(5, 9)))
+    values = signatures(records, permuted_hashes(hashes, range(5, 9)))
 
     for column, p in enumerate((4, 3, 2, 1)):
         alike = (values[:, None, :p] == values[None, :, :p]).all(axis=2)
@@ -43,5 +43,7 @@ def test_later_rounds_only_merge_clusters():
     keys = cluster_keys(records, hashes)
 
     for finer, coarser in ((0, 1), (1, 2)):
-        pairs = set(zip(clusters(keys[:, finer]), clusters(keys[:, coarser]), strict=True))
-        assert len(pairs) == len(set(clusters(keys[:, finer]).tolist()))
+        pairs = set(
+            zip(number_clusters(keys[:, finer]), number_clusters(keys[:, coarser]), strict=True)
+        )
+        assert len(pairs) == len(set(number_clusters(keys[:, finer]).tolist()))

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import keywords_of
+from support.oracles import keywords_of
 
-from setanon_core import counting as module
-from setanon_core.counting import counted
-from setanon_core.edits import Queries
-from setanon_core.records import Records
-from setanon_core.sets import bounds_of
+from setanon_core.columns.records import Records
+from setanon_core.columns.sets import offsets_of
+from setanon_core.keywords import counting as module
+from setanon_core.keywords.counting import count_keywords
+from setanon_core.model.queries import Queries
 
 THREADS = st.lists(st.lists(st.lists(st.integers(0, 4), max_size=3), max_size=3), max_size=6)
 
@@ -23,7 +23,7 @@ def test_blocks_of_any_size_give_the_same_records_and_owners(threads, at_once, d
     words = words[: sum(len(query) for _, query in queries)]
     typed = Queries(
         words.astype(np.int32),
-        bounds_of(np.array([len(query) for _, query in queries], np.int64)),
+        offsets_of(np.array([len(query) for _, query in queries], np.int64)),
         np.array([thread for thread, _ in queries], np.int64),
     )
     vocabulary = [f"w{number}" for number in numbers[: len(set(words.tolist()))]]
@@ -33,9 +33,9 @@ def test_blocks_of_any_size_give_the_same_records_and_owners(threads, at_once, d
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "WORDS_AT_ONCE", at_once)
-        keywords, records = counted(typed, vocabulary, item, owner)
+        keywords, records = count_keywords(typed, vocabulary, item, owner)
 
-    expected = Records.from_columns(item[typed.words], bounds_of(sizes), owner)
+    expected = Records.from_columns(item[typed.words], offsets_of(sizes), owner)
     assert records.items.tolist() == expected.items.tolist()
     assert records.offsets.tolist() == expected.offsets.tolist()
     assert records.users.tolist() == expected.users.tolist()

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.edits import Queries, edit
-from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Sets
+from setanon_core.columns.sets import Sets
+from setanon_core.edits import edit_queries
+from setanon_core.model.groups import WITHDRAWN
+from setanon_core.model.queries import Queries
 
 WORDS = ["animal", "county", "dekalb", "humane", "mulch", "pine", "shelter", "society", "straw"]
 
@@ -31,7 +32,7 @@ def centers_of(*sets):
 
 
 def edited(threads, labels, *centers):
-    found = edit(queries_of(threads), np.array(labels), centers_of(*centers))
+    found = edit_queries(queries_of(threads), np.array(labels), centers_of(*centers))
     return [(thread, " ".join(WORDS[word] for word in query)) for thread, query in found.lists()]
 
 

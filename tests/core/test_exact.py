@@ -5,15 +5,20 @@ import time
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from oracles import best_partition_cost, fewest_users, grouping_cost, random_records
-from strategies import params, records
+from support.oracles import best_partition_cost, fewest_users, grouping_cost, random_records
+from support.strategies import params, records
 
-from setanon_core.grouping import exact as module
-from setanon_core.grouping.cooccurrence import FAR, centers_of, cheapest_groups, members_of_cheapest
-from setanon_core.grouping.exact import SUBSETS_LIMIT, exact, optimum
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.starts import exact as module
+from setanon_core.grouping.starts.cooccurrence import (
+    FAR,
+    centers_of,
+    cheapest_groups,
+    members_of_cheapest,
+)
+from setanon_core.grouping.starts.exact import SUBSETS_LIMIT, exact, optimum
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
 
 
 @settings(max_examples=200, deadline=None)

@@ -4,20 +4,20 @@ from random import Random
 
 import numpy as np
 import pytest
-from brute_force import PRICES, optimum, price_of
 from hypothesis import given
 from hypothesis import strategies as st
+from support.brute_force import PRICES, optimum, price_of
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.grouping import facility_location as module
-from setanon_core.grouping.capacitated import fill_or_empty
-from setanon_core.grouping.facility_location import facility_location
-from setanon_core.grouping.jms import Instance, open_facilities
-from setanon_core.grouping.open_itemsets import open_itemsets
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
+from setanon_core.grouping.starts import facility_location as module
+from setanon_core.grouping.starts.capacitated import fill_or_empty
+from setanon_core.grouping.starts.facility_location import facility_location
+from setanon_core.grouping.starts.jms import Instance, open_facilities
+from setanon_core.grouping.starts.open_itemsets import open_itemsets
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 sets = st.lists(st.frozensets(st.integers(0, 5)), max_size=12)
 operations = st.sampled_from(["both", "additions", "deletions"])

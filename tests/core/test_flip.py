@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import random_records
+from support.oracles import random_records
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip, flip_cost
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip, flip_cost
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS
-from setanon_core.records import Records
 
 OPERATION = st.sampled_from(OPERATIONS)
 

@@ -1,12 +1,12 @@
 """Halving: groups of k users, nobody withdrawn, and no group that an item could still divide."""
 
 import numpy as np
-from oracles import fewest_users, random_records
+from support.oracles import fewest_users, random_records
 
-from setanon_core.grouping.halving import halving
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.starts.halving import halving
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 
 def instances(count):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setanon_core.columns.records import Records
 from setanon_core.grouping import itemsets as module
 from setanon_core.grouping.itemsets import frequent_itemsets
-from setanon_core.records import Records
 
 SETS = st.lists(st.frozensets(st.integers(0, 6)), max_size=8)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.keywords import item_names, items_of, keywords, tokenized
+from setanon_core.keywords.tokenize import item_names, items_of, tokenize, tokenize_all
 
 ASCII = st.text(st.characters(max_codepoint=127))
 
@@ -39,33 +39,33 @@ ASCII = st.text(st.characters(max_codepoint=127))
     ],
 )
 def test_keywords_are_what_a_person_would_call_the_words(query, expected):
-    assert keywords(query) == expected
+    assert tokenize(query) == expected
 
 
 @given(st.text())
 def test_keywords_joined_by_spaces_are_the_same_keywords(query):
-    found = keywords(query)
+    found = tokenize(query)
 
-    assert keywords(" ".join(found)) == found
+    assert tokenize(" ".join(found)) == found
 
 
 @given(ASCII)
 def test_the_quick_way_for_ascii_is_the_same_way(query):
     # A letter of another script at the end sends the whole query down the other path.
-    assert keywords(query + " \u03b1") == [*keywords(query), "\u03b1"]
+    assert tokenize(query + " \u03b1") == [*tokenize(query), "\u03b1"]
 
 
 @given(st.lists(st.text(max_size=20), max_size=8))
 def test_columns_hold_the_keywords_of_every_query_in_order(queries):
-    words, bounds, vocabulary = tokenized(queries)
+    words, bounds, vocabulary = tokenize_all(queries)
 
     assert list(vocabulary) == sorted(set(vocabulary))
     for query, low, high in zip(queries, bounds[:-1], bounds[1:], strict=True):
-        assert [vocabulary[word] for word in words[low:high]] == keywords(query)
+        assert [vocabulary[word] for word in words[low:high]] == tokenize(query)
 
 
 def test_another_tokenizer_takes_its_place():
-    words, bounds, vocabulary = tokenized(["\u5317\u4eac\u5929"], tokenizer=list)
+    words, bounds, vocabulary = tokenize_all(["\u5317\u4eac\u5929"], tokenizer=list)
 
     assert [vocabulary[word] for word in words] == ["\u5317", "\u4eac", "\u5929"]
     assert bounds.tolist() == [0, 3]

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import random_records
+from support.oracles import random_records
 
-from setanon_core import anonymize, verify
-from setanon_core.anonymize import canonical_order
-from setanon_core.grouping import bounds, local_search, settle, star
+from setanon_core import verify
+from setanon_core.columns.records import Records
+from setanon_core.grouping.bounds import lower_bound
+from setanon_core.grouping.improve import duplicates, local_search
 from setanon_core.grouping.methods import group
+from setanon_core.grouping.starts import star
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
+from setanon_core.pipeline import anonymize
+from setanon_core.pipeline.anonymize import canonical_order
 
 CUTS = {"as they are": None, "tiny": 8}
 
@@ -24,11 +27,11 @@ CUTS = {"as they are": None, "tiny": 8}
 @pytest.fixture(params=CUTS)
 def _blocks(request, monkeypatch):
     """The sizes as they are; then so small that a few dozen records meet all of them."""
-    monkeypatch.setattr(bounds, "PROGRAM_LIMIT", 12)  # for the sake of time
+    monkeypatch.setattr(lower_bound, "PROGRAM_LIMIT", 12)  # for the sake of time
     if CUTS[request.param]:
         monkeypatch.setattr(local_search, "BLOCK", 8)
         monkeypatch.setattr(star, "STAR_BLOCK", 10)
-        monkeypatch.setattr(settle, "IN_PLAY", 1)
+        monkeypatch.setattr(duplicates, "IN_PLAY", 1)
 
 
 def instances(count, largest=45):
@@ -166,13 +169,13 @@ def test_the_hash_seed_of_python_changes_nothing():
 
 
 def test_settled_records_share_no_group_with_those_in_play_before_algorithm_1(monkeypatch):
-    monkeypatch.setattr(settle, "IN_PLAY", 1)
+    monkeypatch.setattr(duplicates, "IN_PLAY", 1)
     monkeypatch.setattr(local_search, "BLOCK", 4)
     for seed in range(6):
         data = random_records(np.random.default_rng(seed), 70, 3, (None, 30)[seed % 2])
         for operations in OPERATIONS:
             params = Params(2, operations=operations)
-            done = settle.settled(data, params)
+            done = duplicates.settled(data, params)
             labels = group(data, params).labels
             assert not set(labels[done].tolist()) & set(labels[~done].tolist())
             for label in np.unique(labels[done]):

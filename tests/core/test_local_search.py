@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from oracles import fewest_users, grouping_cost, random_records
+from support.oracles import fewest_users, grouping_cost, random_records
 
-from setanon_core.grouping import local_search as module
-from setanon_core.grouping.exact import optimum
-from setanon_core.grouping.local_search import local_search, shake
-from setanon_core.grouping.neighbourhoods import neighbourhoods
-from setanon_core.grouping.reopen import reopen
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.improve import local_search as module
+from setanon_core.grouping.improve.local_search import local_search, shake
+from setanon_core.grouping.improve.neighbourhoods import neighbourhoods
+from setanon_core.grouping.improve.reopen import reopen
+from setanon_core.grouping.starts.exact import optimum
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
 
 
 def groupings(count, largest=60):

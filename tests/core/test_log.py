@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_core import InvalidParameterError, MalformedInputError, NotAnonymousError, verify
-from setanon_core.keywords import keywords
-from setanon_core.log import Log, anonymize_log
-from setanon_core.release import ReleaseParams
+from setanon_core.keywords.tokenize import tokenize
+from setanon_core.model.inputs import Log
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.log import anonymize_log
 
 SECRET = b"for tests only"
 WORDS = ["red", "green", "blue", "lamp", "desk", "chair", "oslo", "rome"]
@@ -32,7 +33,7 @@ def anonymized(rows, **knobs):
 def sets_of(release):
     sets = {}
     for thread, query in zip(release.thread_ids, release.queries, strict=True):
-        sets.setdefault(thread, set()).update(keywords(query))
+        sets.setdefault(thread, set()).update(tokenize(query))
     return sets
 
 

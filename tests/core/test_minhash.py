@@ -8,8 +8,8 @@ from datasketch import MinHash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.minhash import NOTHING, SCHEME, permuted, signatures, word_hashes
-from setanon_core.records import Records
+from setanon_core.columns.records import Records
+from setanon_core.keywords.minhash import NOTHING, SCHEME, permuted_hashes, signatures, word_hashes
 
 WORDS = st.text(max_size=6)
 
@@ -18,7 +18,7 @@ WORDS = st.text(max_size=6)
 def test_values_are_those_of_datasketch_for_the_same_seed(sets, seed):
     records = Records.from_sets(sets)
     seeds = [seed, seed // 2 + 1]
-    values = permuted(word_hashes(map(str, records.vocabulary)), seeds)
+    values = permuted_hashes(word_hashes(map(str, records.vocabulary)), seeds)
 
     ours = signatures(records, values)
 
@@ -31,7 +31,7 @@ def test_values_are_those_of_datasketch_for_the_same_seed(sets, seed):
 
 def test_the_empty_set_has_the_value_of_an_empty_sketch():
     records = Records.from_sets([[], ["a"], []])
-    values = permuted(word_hashes(["a"]), [1, 2, 3])
+    values = permuted_hashes(word_hashes(["a"]), [1, 2, 3])
 
     assert signatures(records, values)[[0, 2]].tolist() == [[NOTHING] * 3] * 2
     assert MinHash(num_perm=1, scheme=SCHEME).hashvalues[0] == NOTHING
@@ -48,7 +48,7 @@ def test_p_keys_collide_with_probability_sim_to_the_p(shared, p):
         pair = Records.from_sets([names[:6], names[6 - shared :]])
         hashes = word_hashes(map(str, pair.vocabulary))
         seeds = rng.integers(0, 2**32, 500 * p)
-        first, second = signatures(pair, permuted(hashes, seeds.tolist())).reshape(2, 500, p)
+        first, second = signatures(pair, permuted_hashes(hashes, seeds.tolist())).reshape(2, 500, p)
         alike += int((first == second).all(axis=1).sum())
     expected = sim**p
     # Six standard deviations of a binomial: wrong by chance once in a billion runs.

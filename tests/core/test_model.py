@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.model import WITHDRAWN, Anonymized, Certificate, Cost, Grouping, Verdict
+from setanon_core.columns.records import Sets
+from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Grouping
+from setanon_core.model.verdict import Verdict
 from setanon_core.params import Params
-from setanon_core.records import Sets
 
 CENTERS = Sets(np.array([0, 2, 1]), np.array([0, 2, 3]))
 

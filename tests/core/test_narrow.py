@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from setanon_core.anonymize import anonymize_records
+from setanon_core.columns.records import Records
+from setanon_core.columns.sets import Sets, offsets_of
 from setanon_core.grouping.itemsets import frequent_itemsets
 from setanon_core.params import Params
-from setanon_core.records import Records
-from setanon_core.sets import Sets, bounds_of
+from setanon_core.pipeline.anonymize import anonymize_records
 
 
 def test_narrow_items_are_grouped_as_wide_ones_are():
@@ -14,10 +14,10 @@ def test_narrow_items_are_grouped_as_wide_ones_are():
     n = 6_000
     # Records times items are more than 2^32, in every column that is made of both.
     sets = [np.unique(1_000_000 + (40 * rng.random(4) ** 3).astype(int)) for _ in range(n)]
-    items, offsets = np.concatenate(sets), bounds_of(np.array(list(map(len, sets))))
+    items, offsets = np.concatenate(sets), offsets_of(np.array(list(map(len, sets))))
     users = rng.integers(0, n // 2, n)
     wide = Records(items, offsets, users)
-    narrow = Records.of_checked(
+    narrow = Records.unchecked(
         items=items.astype(np.int32), offsets=wide.offsets, users=wide.users, vocabulary=()
     )
     params = Params(3)

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_core import MalformedInputError
-from setanon_core.keywords import keywords
-from setanon_core.log import Log, anonymize_log
-from setanon_core.release import FORMATS, QueryRelease, ReleaseParams, SetRelease
+from setanon_core.keywords.tokenize import tokenize
+from setanon_core.model.inputs import Log
+from setanon_core.model.publication import QueryRelease, SetRelease
+from setanon_core.params import FORMATS, ReleaseParams
+from setanon_core.pipeline.log import anonymize_log
 
 SECRET = b"for tests only"
 NOON = datetime(2006, 3, 1, 12, tzinfo=UTC)
@@ -77,7 +79,7 @@ def test_any_text_of_three_users_is_published_with_all_its_keywords(queries, ide
 
     assert cost.certificate.cost.total == 0
     published = {word for query in release.queries for word in query.split(" ")}
-    typed = {word for query in queries for word in keywords(query)}
+    typed = {word for query in queries for word in tokenize(query)}
     assert published <= typed
     assert published == typed or identity == "minhash"
 

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from setanon_core import anonymize, verify
+from setanon_core import verify
 from setanon_core.params import METHODS, OPERATIONS
+from setanon_core.pipeline import anonymize
 
 POPULARITY = np.arange(1, 301) ** -0.8 / (np.arange(1, 301) ** -0.8).sum()
 
@@ -129,6 +130,6 @@ def test_loading_the_package_loads_nothing_heavy():
     loaded = subprocess.run(  # noqa: S603 - our own code, in a fresh interpreter
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert "setanon_core.anonymize" in loaded
+    assert "setanon_core.pipeline.anonymize" in loaded
     heavy = {"scipy.optimize", "pandas", "pyarrow", "dagster", "duckdb", "setanon_dagster"}
     assert not heavy & set(loaded)

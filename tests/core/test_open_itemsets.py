@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from oracles import fewest_users, grouping_cost, random_records
+from support.oracles import fewest_users, grouping_cost, random_records
 
+from setanon_core.columns.records import Records
 from setanon_core.grouping import itemsets
-from setanon_core.grouping.halving import halving
-from setanon_core.grouping.open_itemsets import open_itemsets
-from setanon_core.model import WITHDRAWN
+from setanon_core.grouping.starts.halving import halving
+from setanon_core.grouping.starts.open_itemsets import open_itemsets
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
 
 
 def instances(count):

@@ -8,7 +8,8 @@ import pytest
 
 from setanon_core import errors
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
-from setanon_core.params import GROUPERS, METHODS, OPERATIONS, Params, check_k
+from setanon_core.params import GROUPERS, METHODS, OPERATIONS, Params
+from setanon_core.ranges import check_k
 
 
 def test_the_defaults_are_the_documented_ones():

@@ -5,7 +5,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from setanon_core import Records, anonymize
+from setanon_core import Records
+from setanon_core.pipeline import anonymize
 
 
 def made_up_log(n=600):

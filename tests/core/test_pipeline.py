@@ -10,13 +10,15 @@ from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setanon_core import NotAnonymousError, pipeline
-from setanon_core import log as log_module
-from setanon_core.keywords import keywords
-from setanon_core.log import anonymize_log, threads_of
-from setanon_core.minhash import SCHEME
-from setanon_core.pipeline import sweep
-from setanon_core.release import FORMATS, ReleaseParams, judge, release_key, thread_ids
+from setanon_core import NotAnonymousError
+from setanon_core.keywords.minhash import SCHEME
+from setanon_core.keywords.tokenize import tokenize
+from setanon_core.params import FORMATS, ReleaseParams
+from setanon_core.pipeline import log as log_module
+from setanon_core.pipeline import release_threads
+from setanon_core.pipeline.log import anonymize_log, threads_of_log
+from setanon_core.pipeline.release import release_key, thread_ids, verify_release
+from setanon_core.pipeline.release_threads import sweep
 
 SECRET = b"for tests only"
 WORDS = ["listen", "silent", "enlist", "stone", "notes", "lamp", "palm", "red"]
@@ -43,14 +45,14 @@ def anonymized(rows, **knobs):
 def sets_of(release):
     sets = defaultdict(set)
     for thread, query in zip(release.thread_ids, release.queries, strict=True):
-        sets[thread].update(keywords(query))
+        sets[thread].update(tokenize(query))
     return dict(sets)
 
 
 def typed_words(rows, **knobs):
     """By its id, all words of each thread in the order typed; and the item of each word."""
-    threads = threads_of(rows, params_of(**knobs))
-    key = release_key(params_of(**knobs), pipeline.fingerprint(threads))
+    threads = threads_of_log(rows, params_of(**knobs))
+    key = release_key(params_of(**knobs), release_threads.fingerprint(threads))
     line = threads.line().tolist()
     ids = (digest.tobytes().hex() for digest in thread_ids(len(line), key))
     names = dict(zip(line, ids, strict=True))
@@ -108,7 +110,7 @@ def test_every_published_spelling_was_typed_by_k_users(rows, method, format_, k)
     texts = release.queries if format_ == "queries" else map(" ".join, release.keywords)
     for word in {word for text in texts for word in text.split()}:
         assert len({user for user, _, query in rows if word in query.split()}) >= k
-    assert judge(release, ledger, params).ok
+    assert verify_release(release, ledger, params).ok
 
 
 @settings(max_examples=50)
@@ -137,7 +139,7 @@ def test_what_is_as_typed_may_be_looked_at_and_judged():
     release, ledger, _ = anonymize_log(rows, typed)
 
     assert sorted(release.queries) == ["listen"] * 3 + ["silent"] * 2
-    assert judge(release, ledger, typed).violations == 2
+    assert verify_release(release, ledger, typed).violations == 2
 
 
 @settings(max_examples=80)
@@ -194,12 +196,12 @@ def test_a_sweep_costs_what_each_k_costs_and_makes_threads_and_clusters_once(
     knobs = {"method": method, "identity": identity}
     rows, ks = made_up_log(120), (2, 3, 6, 200)
     expected = [anonymized(rows, k=k, **knobs)[2] for k in ks]
-    separate, keys = Mock(wraps=log_module.separate), Mock(wraps=pipeline.cluster_keys)
+    separate, keys = Mock(wraps=log_module.separate), Mock(wraps=release_threads.cluster_keys)
     monkeypatch.setattr(log_module, "separate", separate)
-    monkeypatch.setattr(pipeline, "cluster_keys", keys)
+    monkeypatch.setattr(release_threads, "cluster_keys", keys)
 
     params = params_of(**knobs)
-    found = list(sweep(threads_of(rows, params), params, iter(ks)))
+    found = list(sweep(threads_of_log(rows, params), params, iter(ks)))
 
     assert found == expected
     check_rounds(found[0])
@@ -228,7 +230,7 @@ def test_clusters_are_taken_of_whole_threads(p):
 
 def test_the_paper_costs_more_with_every_k_and_adds_little():
     params = params_of(method="paper")
-    threads = threads_of(made_up_log(800), params)
+    threads = threads_of_log(made_up_log(800), params)
 
     costs = [cost.certificate.cost for cost in sweep(threads, params, (2, 3, 5, 8, 13, 20))]
 
@@ -255,12 +257,12 @@ def test_the_names_of_users_do_not_matter(rows, method, names):
 
 
 def test_a_keyword_that_too_few_users_typed_is_refused_whatever_the_groups():
-    threads = threads_of(made_up_log(), params_of())
-    result = pipeline.group_threads(threads, params_of())
+    threads = threads_of_log(made_up_log(), params_of())
+    result = release_threads.group_threads(threads, params_of())
     nobody = replace(threads.keywords, held=np.zeros_like(threads.keywords.held))
 
     with pytest.raises(NotAnonymousError, match="users must have typed every published keyword"):
-        pipeline.release_of(replace(threads, keywords=nobody), result, params_of())
+        release_threads.release_of(replace(threads, keywords=nobody), result, params_of())
 
 
 def test_releases_of_other_data_or_parameters_have_no_id_in_common():
@@ -281,7 +283,9 @@ def test_every_keyword_of_every_thread_counts_for_the_key_of_the_ids(other):
     rows = [("ann", 1, "pine"), ("bob", 1, "apple pine straw")]
     changed = [("ann", 1, other), *rows[1:]]
 
-    one, two = (pipeline.fingerprint(threads_of(log, params_of())) for log in (rows, changed))
+    one, two = (
+        release_threads.fingerprint(threads_of_log(log, params_of())) for log in (rows, changed)
+    )
 
     assert one != two
-    assert one == pipeline.fingerprint(threads_of(rows[::-1], params_of()))
+    assert one == release_threads.fingerprint(threads_of_log(rows[::-1], params_of()))

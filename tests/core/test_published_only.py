@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from setanon_core import MalformedInputError, Records, anonymize
+from setanon_core import MalformedInputError, Records
+from setanon_core.pipeline import anonymize
 
 CANARY = "surname-of-one"
 RECORDS = [{"tea", "milk"}, {"tea", "milk"}, {"tea", CANARY}, {"coffee"}]

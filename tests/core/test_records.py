@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setanon_core.columns.records import Records, Sets
 from setanon_core.errors import MalformedInputError
-from setanon_core.records import Records, Sets
 
 WORDS = st.text("abé\0", max_size=3)
 NAMES = st.one_of(WORDS, st.integers(-3, 3), st.tuples(WORDS, WORDS), st.binary(max_size=2))
@@ -57,7 +57,7 @@ def test_frozen_sets_as_items_get_an_order_though_they_have_none():
 
 def test_the_vocabulary_does_not_depend_on_the_hash_seed():
     program = (
-        "from setanon_core.records import Records\n"
+        "from setanon_core.columns.records import Records\n"
         "parts = [frozenset('adeh'), frozenset('bcfg'), 'g', 1, (2, 'h')]\n"
         "records = Records.from_sets([set(parts), {'g', 1}])\n"
         "names = [sorted(n) if isinstance(n, frozenset) else n for n in records.vocabulary]\n"

@@ -9,18 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_core import InvalidParameterError, MalformedInputError, NotAnonymousError
-from setanon_core.log import anonymize_log
-from setanon_core.release import (
-    FORMATS,
-    Ledger,
-    QueryRelease,
-    ReleaseParams,
-    SetRelease,
-    judge,
-    order_of,
-    refuse_exposure,
-    refuse_lookalikes,
+from setanon_core.model.publication import Ledger, QueryRelease, SetRelease
+from setanon_core.params import FORMATS, ReleaseParams
+from setanon_core.pipeline.log import anonymize_log
+from setanon_core.pipeline.release import (
+    id_order,
+    require_anonymous,
+    require_distinct_texts,
     thread_ids,
+    verify_release,
 )
 
 SECRET = b"for tests only"
@@ -155,18 +152,18 @@ def test_ids_are_a_keyed_hash_that_anybody_can_make_who_has_the_key():
 @given(st.integers(0, 50))
 def test_the_order_of_ids_is_that_of_their_digits(n):
     ids = hexadecimal(n, b"s")
-    assert [ids[at] for at in order_of(thread_ids(n, b"s"))] == sorted(ids)
+    assert [ids[at] for at in id_order(thread_ids(n, b"s"))] == sorted(ids)
 
 
 def test_names_that_are_alike_are_refused_and_not_shown():
     with pytest.raises(MalformedInputError, match="must differ when written as text") as error:
-        refuse_lookalikes(["canary", "other", "canary"])
+        require_distinct_texts(["canary", "other", "canary"])
     assert "canary" not in str(error.value)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_an_untouched_release_is_fine(format_):
-    verdict = judge(*released(format_))
+    verdict = verify_release(*released(format_))
 
     assert verdict.ok
     assert (verdict.records, verdict.groups, verdict.smallest_group) == (8, 2, 3)
@@ -180,11 +177,11 @@ def test_a_word_dropped_from_one_thread_is_noticed(format_, data):
     words = words_at(release, place)
     words.remove(data.draw(st.sampled_from(words)))
 
-    verdict = judge(with_text(release, place, words), ledger, params)
+    verdict = verify_release(with_text(release, place, words), ledger, params)
 
     assert not verdict.ok
     with pytest.raises(NotAnonymousError):
-        refuse_exposure(verdict, params)
+        require_anonymous(verdict, params)
 
 
 @settings(max_examples=30)
@@ -194,12 +191,12 @@ def test_a_foreign_word_in_one_thread_is_noticed_and_not_shown(format_, place, w
     words = words_at(release, place)
     mutant = with_text(release, place, sorted({*words, word}))
 
-    verdict = judge(mutant, ledger, params)
+    verdict = verify_release(mutant, ledger, params)
 
     assert verdict.ok == (word in words)
     if not verdict.ok:
         with pytest.raises(NotAnonymousError) as error:
-            refuse_exposure(verdict, params)
+            require_anonymous(verdict, params)
         assert "canary" not in str(error.value)
 
 
@@ -209,7 +206,7 @@ def test_a_thread_given_to_another_user_of_its_group_is_noticed(format_):
     users = list(ledger.users)
     users[users.index("a1")] = "a2"
 
-    verdict = judge(release, replace(ledger, users=tuple(users)), params)
+    verdict = verify_release(release, replace(ledger, users=tuple(users)), params)
 
     assert (verdict.ok, verdict.smallest_group, verdict.violations) == (False, 2, 3)
 
@@ -222,9 +219,9 @@ def test_threads_removed_until_a_group_has_too_few_users_are_noticed(format_, k)
     assert len(own) == 3
 
     for gone in range(len(own)):
-        verdict = judge(*without(release, ledger, own[:gone]), params)
+        verdict = verify_release(*without(release, ledger, own[:gone]), params)
         assert verdict.ok == (len(own) - gone >= k)
-    assert judge(*without(release, ledger, own), params).ok
+    assert verify_release(*without(release, ledger, own), params).ok
 
 
 @pytest.mark.parametrize(
@@ -234,10 +231,10 @@ def test_threads_removed_until_a_group_has_too_few_users_are_noticed(format_, k)
 def test_fewer_threads_in_the_release_than_in_the_ledger_do_not_help_a_lonely_one(release):
     ledger = ledger_of(["x", "y"], ["ann", "bob"])
 
-    assert not judge(release, ledger, ReleaseParams(2)).ok
+    assert not verify_release(release, ledger, ReleaseParams(2)).ok
 
 
 def test_texts_in_which_the_tokenizer_finds_nothing_are_not_thereby_alike():
     release, ledger = QueryRelease(("x", "y"), (0, 0), ("pine", "tea")), ledger_of("xy", "uv")
 
-    assert not judge(release, ledger, ReleaseParams(2, tokenizer=lambda _: [])).ok
+    assert not verify_release(release, ledger, ReleaseParams(2, tokenizer=lambda _: [])).ok

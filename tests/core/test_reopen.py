@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import fewest_users, grouping_cost, random_records
+from support.oracles import fewest_users, grouping_cost, random_records
 
-from setanon_core.grouping.crowd import Crowd
-from setanon_core.grouping.fillers import NOBODY, Fillers
+from setanon_core.columns.records import Records
+from setanon_core.grouping.distinct_sets import DistinctSets
+from setanon_core.grouping.improve.candidates import NO_CANDIDATE, CandidateRecords
+from setanon_core.grouping.improve.reopen import reopen
 from setanon_core.grouping.itemsets import frequent_itemsets
-from setanon_core.grouping.open_itemsets import open_itemsets
-from setanon_core.grouping.reopen import reopen
-from setanon_core.model import WITHDRAWN
+from setanon_core.grouping.starts.open_itemsets import open_itemsets
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
 
 
 def reopened(sets, labels, k, users=None, operations="both"):
@@ -84,15 +84,15 @@ def test_fillers_are_those_who_hold_the_itemset_are_not_gone_and_save_little(set
     numbers = st.lists(st.integers(-2, 3), min_size=n, max_size=n)
     saved = np.array(data.draw(numbers))
     may_come = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    crowd = Crowd(records)
+    crowd = DistinctSets(records)
     found = frequent_itemsets(crowd.sets, crowd.weights, 1)
-    fillers = Fillers(crowd, found, saved, may_come)
+    fillers = CandidateRecords(crowd, found, saved, may_come)
     own = [set(records.items[low:high].tolist()) for low, high in _pairs(records.offsets)]
     itemsets = [set(found.sets.items[a:b].tolist()) for a, b in _pairs(found.sets.offsets)]
     for _ in range(3):  # asked again after some have gone
         for c, itemset in enumerate(itemsets):
             able = [i for i in range(n) if itemset <= own[i] and may_come[i]]
-            assert fillers.least[c] == min((saved[i] for i in able), default=NOBODY)
+            assert fillers.least[c] == min((saved[i] for i in able), default=NO_CANDIDATE)
             due = sorted(i for i in able if saved[i] <= 1 and not fillers.gone[i])
             assert sorted(fillers.of(c, 1)) == due
         fillers.gone[data.draw(st.integers(0, n - 1))] = True

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import fewest_users, grouping_cost, random_records
+from support.oracles import fewest_users, grouping_cost, random_records
 
-from setanon_core.flip import flip
-from setanon_core.grouping import rescue as module
-from setanon_core.grouping.rescue import nearest_centers, rescue, saved_by
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.flip import flip
+from setanon_core.grouping.improve import reassign as module
+from setanon_core.grouping.improve.reassign import nearest_centers, reassign, saved_by
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
 
 SETS = st.lists(st.frozensets(st.integers(0, 4)), min_size=1, max_size=6)
 
@@ -99,7 +99,7 @@ def test_rescue_never_costs_more_and_keeps_k_users(operations):
     cheaper = 0
     for seed in range(80):
         data, labels, k = feasible(seed)
-        found = rescue(data, labels, Params(k, operations=operations))
+        found = reassign(data, labels, Params(k, operations=operations))
         before = grouping_cost(data, labels.tolist(), operations)
         after = grouping_cost(data, found.tolist(), operations)
         assert after <= before
@@ -110,13 +110,13 @@ def test_rescue_never_costs_more_and_keeps_k_users(operations):
 
 def test_rescue_does_not_touch_additions():
     data, labels, k = feasible(0)
-    assert rescue(data, labels, Params(k, operations="additions")) is labels
+    assert reassign(data, labels, Params(k, operations="additions")) is labels
 
 
 def test_a_withdrawn_record_joins_the_center_that_saves_most_of_it():
     data = Records.from_sets([{1, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4, 5}, {1}, {5}])
     labels = np.array([0, 0, 1, 1, -1, -1, -1])
-    rows = rescue(data, labels, Params(2)).tolist()
+    rows = reassign(data, labels, Params(2)).tolist()
     assert rows[4] == rows[2] == rows[3]
     # {1} would cost one addition at {1, 2}, as much as withdrawing it; {5} has no center.
     assert rows[5:] == [WITHDRAWN, WITHDRAWN]
@@ -126,10 +126,10 @@ def test_nobody_leaves_a_group_that_needs_them():
     # The third record is {3} in all but its group, which without it has one user too few.
     data = Records.from_sets([{1}, {1}, {3}, {3}, {3}, {1}])
     labels = np.array([0, 0, 0, 1, 1, 1])
-    rows = rescue(data, labels, Params(3))
+    rows = reassign(data, labels, Params(3))
     assert (fewest_users(data, rows.tolist()) or 3) >= 3
     twice = Records.from_sets([{1}, {1}, {3}, {3}, {3}, {1}], [0, 1, 1, 2, 3, 4])
-    free = rescue(twice, labels, Params(2)).tolist()
+    free = reassign(twice, labels, Params(2)).tolist()
     assert free[2] == free[3]
 
 
@@ -137,14 +137,14 @@ def test_nothing_to_attach_to_is_fine():
     data = Records.from_sets([{1}, {2}, set()])
     withdrawn = np.full(3, WITHDRAWN)
     for operations in OPERATIONS:
-        found = rescue(data, withdrawn, Params(2, operations=operations))
+        found = reassign(data, withdrawn, Params(2, operations=operations))
         assert found.tolist() == withdrawn.tolist()
 
 
 def test_rescue_stops_where_nothing_is_gained():
     for seed in range(20):
         data, labels, k = feasible(seed)
-        rows, _ = flip(data, rescue(data, labels, Params(k)))
+        rows, _ = flip(data, reassign(data, labels, Params(k)))
         for _ in range(9):
-            rows = rescue(data, rows, Params(k))
-        assert (rescue(data, rows, Params(k)) == rows).all()
+            rows = reassign(data, rows, Params(k))
+        assert (reassign(data, rows, Params(k)) == rows).all()

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setanon_core.columns.sets import Sets
 from setanon_core.errors import MalformedInputError
-from setanon_core.sets import Sets
 
 # Numbers on both sides of every byte boundary, where a sort of bytes could go wrong.
 NUMBERS = st.one_of(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.result_sets import FullTextResults, ResultOverlap, TableResults
-from setanon_core.similarity import ALONE, AnyOf, EditDistance, fold, words_of
-from setanon_core.threads import separate
+from setanon_core.threads.result_sets import FullTextResults, ResultOverlap, TableResults
+from setanon_core.threads.separate import separate_threads
+from setanon_core.threads.similarity import ALONE, AnyOf, EditDistance, fold, words_of
 
 LETTERS = st.text(st.sampled_from("aab bc.+é🦊0z"), max_size=12)
 ANYTHING = st.text(max_size=12) | st.text(st.characters(categories=["Cs", "Mn", "Zs"]), max_size=4)
@@ -195,15 +195,17 @@ def test_shelters_and_societies_meet_through_their_results():
         [(n, f"the animal shelter of the humane society, branch {n}") for n in range(40)]
         + [("garden", "pine straw and mulch")]
     )
-    assert separate(users, range(4), queries).tolist() == [0, 1, 1, 2]
+    assert separate_threads(users, range(4), queries).tolist() == [0, 1, 1, 2]
     both = AnyOf((EditDistance(), ResultOverlap(engine)))
-    assert separate(users, range(4), queries, both).tolist() == [0, 0, 0, 1]
+    assert separate_threads(users, range(4), queries, both).tolist() == [0, 0, 0, 1]
 
 
 def test_a_search_engine_is_not_asked_for_who_typed_one_text():
     asked = []
     measure = ResultOverlap(lambda query: asked.append(query) or ())
-    separate([1, 1, 2, 2, 3], [1, 2, 1, 2, 1], ["one", "one", "two", "three", "four"], measure)
+    separate_threads(
+        [1, 1, 2, 2, 3], [1, 2, 1, 2, 1], ["one", "one", "two", "three", "four"], measure
+    )
     assert asked == ["two", "three"]
 
 

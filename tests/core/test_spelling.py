@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import keywords_of
+from support.oracles import keywords_of
 
-from setanon_core.edits import Queries, edit
-from setanon_core.model import WITHDRAWN
-from setanon_core.sets import Sets
-from setanon_core.spelling import Keywords, as_typed, common_spellings
+from setanon_core.columns.sets import Sets
+from setanon_core.edits import edit_queries
+from setanon_core.keywords.spelling import as_typed, common_spellings
+from setanon_core.model.groups import WITHDRAWN
+from setanon_core.model.queries import Keywords, Queries
 
 
 def queries_of(rows):
@@ -165,7 +166,7 @@ def test_what_survives_is_given_back_as_typed_and_what_is_added_as_the_common_sp
     item, threads, users, labels, centers = log
     typed, keywords = columns_of(item, threads, users)
     asked = Queries(np.array(item)[typed.words], typed.offsets, typed.threads)
-    edited = edit(asked, np.array(labels), sets_of(centers))
+    edited = edit_queries(asked, np.array(labels), sets_of(centers))
     common = -1 - np.arange(len(edited.words))  # a mark of its own for each place
 
     words = as_typed(typed, keywords, edited, common).tolist()

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from oracles import fewest_users, group_cost, grouping_cost, random_records
+from support.oracles import fewest_users, group_cost, grouping_cost, random_records
 
-from setanon_core.grouping import star as module
-from setanon_core.grouping.halving import halving
-from setanon_core.grouping.star import star
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.starts import star as module
+from setanon_core.grouping.starts.halving import halving
+from setanon_core.grouping.starts.star import star
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 
 def instances(count, largest=50):

@@ -3,12 +3,12 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import best_partition_cost
-from strategies import params, records
+from support.oracles import best_partition_cost
+from support.strategies import params, records
 
+from setanon_core.columns.records import Records
+from setanon_core.grouping.strip import count_owners, strip
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.records import Records
-from setanon_core.strip import owners, strip
 
 
 def sets_of(data):
@@ -17,7 +17,7 @@ def sets_of(data):
 
 @given(records())
 def test_owners_are_distinct_users(data):
-    counted = owners(data)
+    counted = count_owners(data)
     for item in range(data.width):
         those = {int(data.users[i]) for i, one in enumerate(sets_of(data)) if item in one}
         assert counted[item] == len(those)
@@ -29,7 +29,7 @@ def test_what_is_left_holds_no_item_with_too_few_owners_and_nothing_else_is_lost
     data, asked, min_owners
 ):
     asked = Params(asked.k, operations=asked.operations, min_owners=min_owners)
-    stripped, sets, held = strip(data, asked), sets_of(data), owners(data)
+    stripped, sets, held = strip(data, asked), sets_of(data), count_owners(data)
     rare = {item for item in range(data.width) if held[item] < asked.owners}
     support = [sum(item in one for one in sets) for item in range(data.width)]
     hopeless = {

@@ -5,16 +5,16 @@ from random import Random
 
 import numpy as np
 import pytest
-from brute_force import flips, optimum, price_of, stars
 from hypothesis import given
 from hypothesis import strategies as st
+from support.brute_force import flips, optimum, price_of, stars
 
-from setanon_core.grouping import intervals
-from setanon_core.grouping.cover import Partition
-from setanon_core.grouping.suppression import INTERVALS_NOTE, USERS_NOTE, suppression
-from setanon_core.model import WITHDRAWN
+from setanon_core.columns.records import Records
+from setanon_core.grouping.starts import intervals
+from setanon_core.grouping.starts.cover import Partition
+from setanon_core.grouping.starts.suppression import INTERVALS_NOTE, USERS_NOTE, suppression
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 sets = st.lists(st.frozensets(st.integers(0, 5)), max_size=14)
 
@@ -72,7 +72,7 @@ def test_intervals_come_close_to_trying_all_groups(k, monkeypatch):
     for seed in range(25):
         records = like_a_log(Random(seed), 11, m=12)
         with monkeypatch.context() as patch:
-            patch.setattr("setanon_core.grouping.suppression.CANDIDATES", 0)
+            patch.setattr("setanon_core.grouping.starts.suppression.CANDIDATES", 0)
             labels = suppression(Records.from_sets(records), Params(k=k)).labels
         least = optimum(records, k, flips)
         ratios.append(price_of(flips, records, labels) / least if least else 1)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core import threads as stage
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.result_sets import ResultOverlap, TableResults
-from setanon_core.similarity import ALONE, EditDistance
-from setanon_core.threads import separate
+from setanon_core.threads import separate as stage
+from setanon_core.threads.result_sets import ResultOverlap, TableResults
+from setanon_core.threads.separate import separate_threads
+from setanon_core.threads.similarity import ALONE, EditDistance
 
 WORDS = ["pine", "straw", "pines", "stray", "caffeine", "mulch", "a", "of", "🦊", "北京", ""]
 QUERY = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
@@ -90,7 +90,7 @@ def partition(threads):
 def test_threads_are_those_of_the_paper_s_procedure(log, window, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage, "PAIRS_AT_ONCE", at_once)
-        found = separate(*columns(log), NEAR, window=window)
+        found = separate_threads(*columns(log), NEAR, window=window)
     expected = []
     for user in {user for user, _, _ in log}:
         rows = sorted((time, row) for row, (u, time, _) in enumerate(log) if u == user)
@@ -102,7 +102,7 @@ def test_threads_are_those_of_the_paper_s_procedure(log, window, at_once):
 @given(LOG)
 def test_every_row_is_in_one_thread_of_its_own_user(log):
     users, times, queries = columns(log)
-    threads = separate(users, times, queries)
+    threads = separate_threads(users, times, queries)
     assert threads.shape == users.shape
     assert sorted(set(threads.tolist())) == list(range(threads.max(initial=-1) + 1))
     assert all(len(set(users[threads == t].tolist())) == 1 for t in set(threads.tolist()))
@@ -113,7 +113,7 @@ def test_every_row_is_in_one_thread_of_its_own_user(log):
 
 @given(LOG)
 def test_numbers_follow_the_user_and_then_the_first_query(log):
-    threads = separate(*columns(log))
+    threads = separate_threads(*columns(log))
     first = {}
     for row, thread in enumerate(threads.tolist()):
         first[thread] = min(first.get(thread, (9, 9, 99)), (*log[row][:2], row))
@@ -124,8 +124,8 @@ def test_numbers_follow_the_user_and_then_the_first_query(log):
 def test_renaming_users_does_not_change_threads(log, names):
     users, times, queries = columns(log)
     renamed = np.array([names[user + 2] * 10**12 for user in users.tolist()], np.int64)
-    there = separate(renamed, times, queries)
-    assert partition(separate(users, times, queries)) == partition(there)
+    there = separate_threads(renamed, times, queries)
+    assert partition(separate_threads(users, times, queries)) == partition(there)
 
 
 @given(LOG, st.randoms(use_true_random=False))
@@ -134,17 +134,17 @@ def test_the_order_of_rows_does_not_matter(log, random):
     times = np.arange(len(log))
     order = list(range(len(log)))
     random.shuffle(order)
-    there = separate(users[order], times[order], [queries[row] for row in order])
-    assert there.tolist() == separate(users, times, queries)[order].tolist()
+    there = separate_threads(users[order], times[order], [queries[row] for row in order])
+    assert there.tolist() == separate_threads(users, times, queries)[order].tolist()
 
 
 @given(LOG)
 def test_other_users_do_not_matter(log):
     users, times, queries = columns(log)
-    threads = separate(users, times, queries)
+    threads = separate_threads(users, times, queries)
     for user in set(users.tolist()):
         own = np.flatnonzero(users == user)
-        alone = separate(users[own], times[own], [queries[row] for row in own])
+        alone = separate_threads(users[own], times[own], [queries[row] for row in own])
         assert partition(alone) == partition(threads[own])
 
 
@@ -153,18 +153,20 @@ def test_numbers_of_texts_do_as_well_as_texts(log):
     users, times, queries = columns(log)
     texts = ["never typed", *queries[::-1], "never typed"]  # repeated, out of order, unused
     codes = np.array([len(queries) - row for row in range(len(queries))], np.int64)
-    by_number = separate(users, times, codes, texts=texts)
-    assert by_number.tolist() == separate(users, times, queries).tolist()
+    by_number = separate_threads(users, times, codes, texts=texts)
+    assert by_number.tolist() == separate_threads(users, times, queries).tolist()
 
 
 @given(LOG)
 def test_a_thread_for_each_query_is_a_choice(log):
-    threads = separate(*columns(log), ALONE)
+    threads = separate_threads(*columns(log), ALONE)
     assert len(set(threads.tolist())) == len({(user, query) for user, _, query in log})
 
 
 def session(queries, measure=None, **options):
-    return separate([4] * len(queries), range(len(queries)), queries, measure, **options).tolist()
+    return separate_threads(
+        [4] * len(queries), range(len(queries)), queries, measure, **options
+    ).tolist()
 
 
 def test_four_topics_of_one_user_become_four_threads():
@@ -220,7 +222,7 @@ def test_the_window_counts_distinct_texts_and_repeats_are_found_beyond_it():
     ],
 )
 def test_odd_input(users, times, queries, expected):
-    assert separate(users, times, queries).tolist() == expected
+    assert separate_threads(users, times, queries).tolist() == expected
 
 
 def test_a_query_of_ten_thousand_words():
@@ -258,7 +260,7 @@ def test_a_user_with_ten_thousand_queries_takes_seconds(alike):
 )
 def test_malformed_columns_are_refused_without_a_word_of_them(users, times, queries, options):
     with pytest.raises(MalformedInputError, match=r"must (be|have)") as refused:
-        separate(users, times, queries, **options)
+        separate_threads(users, times, queries, **options)
     assert "canary" not in str(refused.value)
 
 
@@ -271,8 +273,8 @@ def test_a_long_session_is_as_many_users_as_it_has_parts(log, longest):
         part[row] = seen.get(users[row], 0) // longest
         seen[users[row]] = seen.get(users[row], 0) + 1
     apart = np.asarray(users, np.int64) * 100 + part
-    whole = separate(users, times, queries, NEAR, longest=longest)
-    assert whole.tolist() == separate(apart, times, queries, NEAR).tolist()
+    whole = separate_threads(users, times, queries, NEAR, longest=longest)
+    assert whole.tolist() == separate_threads(apart, times, queries, NEAR).tolist()
 
 
 def test_after_many_texts_only_few_are_looked_at(monkeypatch):
@@ -286,11 +288,11 @@ def test_after_many_texts_only_few_are_looked_at(monkeypatch):
 @pytest.mark.parametrize("longest", [0, -1, 2.5, True, "canary"])
 def test_a_session_must_hold_a_query(longest):
     with pytest.raises(InvalidParameterError, match="longest must be"):
-        separate([1], [1], ["x"], longest=longest)
+        separate_threads([1], [1], ["x"], longest=longest)
 
 
 @pytest.mark.parametrize("window", [0, -1, 2.5, True, "canary"])
 def test_the_window_must_hold_a_query(window):
     with pytest.raises(InvalidParameterError, match="window must be") as refused:
-        separate([1], [1], ["x"], window=window)
+        separate_threads([1], [1], ["x"], window=window)
     assert "canary" not in str(refused.value)

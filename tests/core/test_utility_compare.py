@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from setanon_core import MalformedInputError
-from setanon_core.baskets import Baskets, anonymize_baskets
-from setanon_core.log import Log, anonymize_log, threads_of
-from setanon_core.release import ReleaseParams
+from setanon_core.model.inputs import Baskets, Log
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.baskets import anonymize_baskets
+from setanon_core.pipeline.log import anonymize_log, threads_of_log
 from setanon_core.utility import compare
 from setanon_core.utility.compare import basket_sets, paper_params, utility_of, utility_of_baskets
 from setanon_core.utility.frequencies import kept_uses, thread_counts
-from setanon_core.utility.texts import released_texts, split, typed_texts
+from setanon_core.utility.query_texts import released_texts, split, typed_texts
 
 PARAMS = ReleaseParams(k=3, secret=b"for tests only")
 CANARY = "glimmerwick"
@@ -70,7 +71,7 @@ def test_more_of_the_release_is_left_than_of_the_papers(measures):
 
 def test_a_measure_is_that_of_the_release_of_the_users_who_are_not_held_out(measures):
     kept, held_out = split(Log.from_rows(made_up_log()))
-    original = thread_counts(typed_texts(threads_of(kept, PARAMS)))
+    original = thread_counts(typed_texts(threads_of_log(kept, PARAMS)))
     three = [
         thread_counts(released_texts(anonymize_log(kept, each)[0], PARAMS.tokenizer))
         for each in (PARAMS, ReleaseParams(3, "paper", p=2, min_owners=0, secret=b"other"))

@@ -17,6 +17,7 @@ from setanon_core.utility.frequencies import (
     thread_counts,
     top,
 )
+from setanon_core.utility.query_texts import Texts
 from setanon_core.utility.refinements import (
     Step,
     kept_counts,
@@ -26,7 +27,6 @@ from setanon_core.utility.refinements import (
     step_counts,
 )
 from setanon_core.utility.refinements import top as top_refinements
-from setanon_core.utility.texts import Texts
 
 WORDS = st.sampled_from(["ash", "bog", "cat", "dew"])
 QUERY = st.lists(WORDS, min_size=1, max_size=4).map(tuple)

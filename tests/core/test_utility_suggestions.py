@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setanon_core.log import Log
+from setanon_core.model.inputs import Log
+from setanon_core.utility.query_texts import HELD_OUT, Texts, split
 from setanon_core.utility.suggestions import (
     completions,
     coverage,
@@ -16,7 +17,6 @@ from setanon_core.utility.suggestions import (
     next_queries,
     suggestion_measures,
 )
-from setanon_core.utility.texts import HELD_OUT, Texts, split
 
 # Few queries, so that several follow the same one, and one of them more often than another.
 QUERY = st.sampled_from([("ash",), ("ash", "bog"), ("ash", "b"), ("ash", "cat"), ("cat", "ask")])

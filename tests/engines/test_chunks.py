@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.batches import rebatched
-from setanon_dagster.engines.chunks import cut, taken, work
+from setanon_dagster.engines.chunks import cut_chunks, process_chunk, take_result
+from setanon_dagster.storage.batches import rebatch
 
 SCHEMA = pa.schema({"key": pa.string(), "row": pa.int64()})
 KEYS = st.lists(st.sampled_from(["a", "b", "é", "北"]), max_size=30).map(sorted)
@@ -19,12 +19,12 @@ SIZES = st.integers(1, 9)
 
 def batches(keys, size):
     table = pa.table([keys, range(len(keys))], schema=SCHEMA)
-    return list(rebatched(table, size))
+    return list(rebatch(table, size))
 
 
 def chunks(folder, keys, size, rows, longest=None):
     found = []
-    for chunk in cut(batches(keys, size), SCHEMA, "key", rows, folder, longest=longest):
+    for chunk in cut_chunks(batches(keys, size), SCHEMA, "key", rows, folder, longest=longest):
         table = pa.ipc.open_stream(chunk.path.read_bytes()).read_all()
         assert len(table) == chunk.rows
         found.append(table["key"].to_pylist())
@@ -62,7 +62,7 @@ def test_a_long_group_is_cut_where_its_parts_begin_and_nowhere_else(
 
 
 def test_a_chunk_abandoned_leaves_no_file(tmp_path):
-    made = cut(batches(["a", "b", "c"], 3), SCHEMA, "key", 1, tmp_path)
+    made = cut_chunks(batches(["a", "b", "c"], 3), SCHEMA, "key", 1, tmp_path)
     next(made).path.unlink()
     made.close()
     assert list(tmp_path.iterdir()) == []
@@ -70,7 +70,7 @@ def test_a_chunk_abandoned_leaves_no_file(tmp_path):
 
 def test_a_row_without_a_key_is_refused_by_number(tmp_path):
     with pytest.raises(MalformedInputError, match=r"every row must have a key; 2 have none"):
-        list(cut(batches(["canary", None, None], 3), SCHEMA, "key", 1, tmp_path))
+        list(cut_chunks(batches(["canary", None, None], 3), SCHEMA, "key", 1, tmp_path))
 
 
 def negated(table, name):
@@ -78,7 +78,7 @@ def negated(table, name):
 
 
 def test_work_travels_as_files_that_do_not_stay(tmp_path):
-    (chunk,) = cut(batches(["a", "a"], 1), SCHEMA, "key", 9, tmp_path)
-    table = taken(work(partial(negated, name="less"), str(chunk.path)))
+    (chunk,) = cut_chunks(batches(["a", "a"], 1), SCHEMA, "key", 9, tmp_path)
+    table = take_result(process_chunk(partial(negated, name="less"), str(chunk.path)))
     assert table["less"].to_pylist() == [0, -1]
     assert [path.name for path in tmp_path.iterdir()] == [chunk.path.name]

@@ -11,20 +11,16 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
-from setanon_core import threads as core
 from setanon_core.errors import MalformedInputError
-from setanon_core.release import ReleaseParams
-from setanon_core.reporting import reported_to
-from setanon_dagster.demo import demo_rows
-from setanon_dagster.engines.embedded import Embedded
-from setanon_dagster.stages import (
-    anonymize_clusters,
-    clusters_stream,
-    clusters_table,
-    threads_stream,
-    threads_table,
-)
+from setanon_core.params import ReleaseParams
+from setanon_core.runtime.progress import listen_to_progress
+from setanon_core.threads import separate as core
+from setanon_dagster.demo.log import demo_rows
+from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.stages import threads as stage
+from setanon_dagster.stages.anonymize import anonymize_clusters
+from setanon_dagster.stages.clusters import clusters_stream, clusters_table
+from setanon_dagster.stages.threads import threads_stream, threads_table
 
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
@@ -56,7 +52,7 @@ def stored(folder, **settings):
     """The digests of what each stage writes to its file."""
     folder.mkdir()
     files = {}
-    with Embedded(folder / "spill", **settings) as engine:
+    with EmbeddedEngine(folder / "spill", **settings) as engine:
         parquet.write_table(log(), folder / "raw.parquet")
         for name, made in (
             ("threads", lambda: threads_stream(engine, files["raw"], PARAMS)),
@@ -91,7 +87,7 @@ def test_streams_hold_the_rows_of_the_tables(tmp_path, identity):
     params = ReleaseParams(3, secret=b"made up for a test", identity=identity)
     threads = threads_table(log(), params)
     clusters = clusters_table(threads, params)
-    with Embedded(tmp_path, rows=10) as engine:
+    with EmbeddedEngine(tmp_path, rows=10) as engine:
         raw = engine.sql("FROM raw", raw=log())
         assert threads_stream(engine, raw, params).read_all() == threads
         stored_threads = engine.sql("FROM threads", threads=threads)
@@ -106,9 +102,9 @@ def test_a_user_with_half_of_the_log_is_separated_in_parts(tmp_path, monkeypatch
     both = pa.concat_tables([people, robot]).set_column(3, "line", pa.array(range(2 * len(people))))
     whole = threads_table(both, PARAMS)
     sizes = []
-    with Embedded(tmp_path, rows=20) as engine:
+    with EmbeddedEngine(tmp_path, rows=20) as engine:
         raw = engine.sql("FROM raw", raw=both)
-        with reported_to(lambda _, done, __: sizes.append(done)):
+        with listen_to_progress(lambda _, done, __: sizes.append(done)):
             assert threads_stream(engine, raw, PARAMS).read_all() == whole
     assert max(b - a for a, b in pairwise(sizes)) < 100
     assert pc.max(whole["position"]).as_py() < 50
@@ -128,9 +124,9 @@ SCHEMA = pa.schema({"key": pa.string(), "twice": pa.int64()})
 @pytest.mark.parametrize("workers", [1, 2])
 def test_groups_come_in_order_and_are_counted(tmp_path, workers):
     heard = []
-    with Embedded(tmp_path, workers=workers, rows=2, enough=0) as engine:
+    with EmbeddedEngine(tmp_path, workers=workers, rows=2, enough=0) as engine:
         rows = engine.sql("SELECT chr(97 + (i % 5)::INT) AS key, i AS row FROM range(20) t(i)")
-        with reported_to(lambda *told: heard.append(told)):
+        with listen_to_progress(lambda *told: heard.append(told)):
             made = engine.group_map(
                 rows, "key", "row DESC", doubled, SCHEMA, what="rows"
             ).read_all()
@@ -141,7 +137,7 @@ def test_groups_come_in_order_and_are_counted(tmp_path, workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_a_function_raises_comes_out_of_the_writing_as_it_is(tmp_path, workers):
-    with Embedded(tmp_path / "own", workers=workers, rows=2, enough=0) as engine:
+    with EmbeddedEngine(tmp_path / "own", workers=workers, rows=2, enough=0) as engine:
         rows = engine.sql("SELECT 'canary' || i AS key, i AS row FROM range(20) t(i)")
         made = engine.group_map(rows, "key", "row", fail, SCHEMA)
         with pytest.raises(MalformedInputError, match=r"^the rows must be other ones\.$"):
@@ -151,7 +147,7 @@ def test_what_a_function_raises_comes_out_of_the_writing_as_it_is(tmp_path, work
 
 
 def test_what_it_returns_must_have_the_columns_that_were_promised(tmp_path):
-    with Embedded(tmp_path) as engine:
+    with EmbeddedEngine(tmp_path) as engine:
         rows = engine.sql("SELECT 'a' AS key, 1 AS row")
         with pytest.raises(ValueError, match="schema"):
             engine.group_map(rows, "key", "row", negated, SCHEMA).read_all()
@@ -162,14 +158,14 @@ def negated(table):
 
 
 def test_few_rows_start_no_process(tmp_path):
-    with Embedded(tmp_path, workers=8) as engine:
+    with EmbeddedEngine(tmp_path, workers=8) as engine:
         rows = engine.sql("SELECT 'a' AS key, 1::BIGINT AS row")
         assert len(engine.group_map(rows, "key", "row", doubled, SCHEMA).read_all()) == 1
         assert engine._pool is None  # noqa: SLF001 - nothing else tells
 
 
 def test_relations_and_tables_meet_in_sql_and_what_is_written_can_be_read(tmp_path):
-    with Embedded(tmp_path) as engine:
+    with EmbeddedEngine(tmp_path) as engine:
         known = engine.sql("FROM given", given=pa.table({"user": ["a", "b"], "n": [1, 2]}))
         assert engine.write(known, str(tmp_path / "known.parquet")) == 2
         again = engine.read(str(tmp_path / "known.parquet"))

@@ -1,55 +1,12 @@
 """Section 5.4, with an invented user in an invented log: what Figure 5 shows."""
 
 import pytest
-
-from setanon_core.log import anonymize_log
-from setanon_core.release import ReleaseParams
-
-HER = "user-17"
-
-SESSION = [
-    "pine straw ashby delivery",
-    "pine straw delivery in ashby",
-    "dekston animal shelter",
-    "dekston humane society",
-    "wexley animal shelter",
-    "wexley humane society",
-    "seffects of nicotine",
-    "effects of nicotine",
-    "nicotine effects on the body",
-    "harold quimsby",
-    "harold t. quimsby",
-    "harold t. quimsby norwick oregon",
-]
-
-OTHERS = [
-    *[["pine straw mulch", "pine straw mulch in garden"]] * 2,
-    *[["pine straw mulch in"]] * 2,
-    *[["dekston county animal shelter", "dekston county humane society"]] * 4,
-    *[["effects of nicotine", "nicotine effects on the body"]] * 4,
-    *[["harold lloyd movies"]] * 4,
-    *[["garden furniture"]] * 3,
-]
+from support.case_study import case_study
 
 
 @pytest.fixture(scope="module")
 def published():
     return case_study()
-
-
-def case_study():
-    """Her published threads, and everything that was published."""
-    sessions = [(f"other-{number}", session) for number, session in enumerate(OTHERS)]
-    sessions.insert(5, (HER, SESSION))
-    rows = [(name, place, query) for name, own in sessions for place, query in enumerate(own)]
-    release, ledger, _ = anonymize_log(rows, ReleaseParams(k=3, secret=b"case study"))
-    hers = {
-        thread for thread, user in zip(ledger.thread_ids, ledger.users, strict=True) if user == HER
-    }
-    threads = {}
-    for thread, query in zip(release.thread_ids, release.queries, strict=True):
-        threads.setdefault(thread, []).append(query)
-    return [own for thread, own in threads.items() if thread in hers], release
 
 
 def thread_about(published, word):

@@ -5,11 +5,11 @@
 from random import Random
 
 import pytest
-from brute_force import flips, harmonic, optimum, price_of
+from support.brute_force import flips, harmonic, optimum, price_of
 
-from setanon_core.grouping.suppression import suppression
+from setanon_core.columns.records import Records
+from setanon_core.grouping.starts.suppression import suppression
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 
 def random_records(random, n, m):

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from brute_force import flips, optimum
+from support.brute_force import flips, optimum
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.grouping.facility_location import facility_location
-from setanon_core.grouping.suppression import suppression
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
+from setanon_core.grouping.starts.facility_location import facility_location
+from setanon_core.grouping.starts.suppression import suppression
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 FIGURE_1A = [{1, 2, 3}, {1, 2}, {1, 3}, {4, 5, 6}, {4, 5}]
 FIGURE_1B = [{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {4, 5}, {4, 5}]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from setanon_core.flip import flip
-from setanon_core.records import Sets
+from setanon_core.columns.records import Sets
+from setanon_core.grouping.flip import flip
 
 R_D = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0], [1, 0, 0], [1, 0, 1]])
 GROUP_OF = np.array([0, 1, 1, 0, 0, 1])

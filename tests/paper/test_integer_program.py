@@ -6,8 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from brute_force import partitions
 from scipy.optimize import Bounds, LinearConstraint, milp
+from support.brute_force import partitions
 
 
 def solve(d, k, *, assign_all):

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.records import Records
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
 
 sets = st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=8)
 

@@ -1,13 +1,13 @@
 """Proposition 2: Algorithm 1 turns any feasible S_* into a feasible S_flip."""
 
 import numpy as np
-from brute_force import flips
 from hypothesis import given
 from hypothesis import strategies as st
+from support.brute_force import flips
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.records import Records
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
 from setanon_core.verify import verify
 
 sets = st.lists(st.frozensets(st.integers(0, 5), min_size=1), min_size=4, max_size=9)

@@ -2,9 +2,9 @@
 
 from itertools import chain, combinations
 
-from brute_force import flips, optimum, partitions
 from hypothesis import given
 from hypothesis import strategies as st
+from support.brute_force import flips, optimum, partitions
 
 sets = st.lists(st.frozensets(st.integers(0, 3), min_size=1), min_size=4, max_size=6)
 

@@ -1,15 +1,15 @@
 """Theorem 1: Cost(S_flip) <= Cost(S_*) <= a Cost(OPT_*) <= a (2k-1) Cost(OPT_flip)."""
 
 import numpy as np
-from brute_force import flips, harmonic, optimum, price_of, stars
 from hypothesis import given
 from hypothesis import strategies as st
+from support.brute_force import flips, harmonic, optimum, price_of, stars
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.grouping.suppression import suppression
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
+from setanon_core.grouping.starts.suppression import suppression
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 sets = st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=4, max_size=8)
 

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from brute_force import discrete, flips, optimum
 from hypothesis import given
 from hypothesis import strategies as st
+from support.brute_force import discrete, flips, optimum
 
 groups = st.lists(st.frozensets(st.integers(0, 4)), min_size=2, max_size=7)
 sets = st.lists(st.frozensets(st.integers(0, 3), min_size=1), min_size=4, max_size=7)

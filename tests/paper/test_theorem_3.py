@@ -5,13 +5,13 @@
 from random import Random
 
 import pytest
-from brute_force import PRICES, flips, optimum
+from support.brute_force import PRICES, flips, optimum
 
-from setanon_core.cost import cost_of
-from setanon_core.flip import flip
-from setanon_core.grouping.facility_location import facility_location
+from setanon_core.columns.records import Records
+from setanon_core.grouping.cost import cost_of
+from setanon_core.grouping.flip import flip
+from setanon_core.grouping.starts.facility_location import facility_location
 from setanon_core.params import Params
-from setanon_core.records import Records
 
 CONSTANT = 2.5
 

@@ -1,12 +1,9 @@
 """One good run for the whole session: Great Expectations takes seconds to import."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # for `trial`, and for the processes of a test
 
 
 @pytest.fixture(autouse=True)
@@ -18,9 +15,9 @@ def _no_secret(monkeypatch):
 def _certificates_are_valid():
     """Whatever certificate is made in a test is what the published schema says."""
     pytest.importorskip("duckdb")
-    from certificates import faults_of
+    from support.certificates import faults_of
 
-    from setanon_dagster import publish
+    from setanon_dagster.gate import publish
 
     real = publish.certificate_of
 
@@ -39,7 +36,7 @@ def good(tmp_path_factory):
     """A whole run of the small log, with all checks: how it was asked for, and what came of it."""
     pytest.importorskip("dagster")
     pytest.importorskip("great_expectations")
-    from trial import asked, run
+    from support.trial import asked, run
 
     config = asked(tmp_path_factory.mktemp("good"))
     ran = run(config)
@@ -50,7 +47,7 @@ def good(tmp_path_factory):
 @pytest.fixture
 def stored(good, tmp_path):
     """A copy of what the good run has stored and published, for a test to spoil."""
-    from trial import asked
+    from support.trial import asked
 
     folder = Path(good[0].out).parent
     shutil.copytree(folder, tmp_path, symlinks=True, dirs_exist_ok=True)
@@ -61,7 +58,8 @@ def stored(good, tmp_path):
 def read(tmp_path):
     """Read these bytes as a source of this name."""
     pytest.importorskip("duckdb")
-    from setanon_dagster.sources import Source, read_source
+    from setanon_dagster.sources.read import read_source
+    from setanon_dagster.sources.source import Source
 
     def reading(data, name="log.tsv", window=None, **knobs):
         path = tmp_path / name

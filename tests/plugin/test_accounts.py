@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setanon_dagster import accounts, audit
-from setanon_dagster.accounts import count_clusters, count_lines, count_threads
-from setanon_dagster.gathering import counted, opened
+from setanon_dagster.quality import release_counts, stage_counts
+from setanon_dagster.quality.gathering import counted, opened
+from setanon_dagster.quality.stage_counts import count_clusters, count_lines, count_threads
 
 NUMBERS = st.one_of(st.none(), st.integers(0, 3))
 LETTERS = st.one_of(st.none(), st.sampled_from("ab"))
@@ -44,7 +44,7 @@ def test_threads_are_counted_alike_in_any_order(rows, more, ordered):
     log = [(user, 1, user, 1) for _, user, _ in rows] + [(user, at, "c", 2) for user, at in more]
     with database(raw_log=(LOG, log), threads=(THREADS, threads)) as connection:
         found = count_threads(connection)
-        due = counted(connection, accounts.THREADS)
+        due = counted(connection, stage_counts.THREADS)
     faults = ("lost_rows", "added_rows", "mixed_threads", "repeated_positions")
     assert {name: found[name] for name in ("rows", *faults)} == {
         name: due[name] for name in ("rows", *faults)
@@ -141,7 +141,7 @@ def test_rows_and_threads_are_counted_alike_in_any_order(rows, ordered):
         "clusters": (CLUSTERS, GOOD),
     }
     with database(**tables) as connection:
-        found = audit.identifiers(connection, "queries").iloc[0]
+        found = release_counts.identifiers(connection, "queries").iloc[0]
     assert (found["rows"], found["distinct_rows"]) == (len(rows), len(set(rows)))
 
 

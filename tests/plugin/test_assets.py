@@ -9,7 +9,7 @@ import pytest
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import (  # noqa: E402 - after the skip
+from support.trial import (  # noqa: E402 - after the skip
     SETS,
     STAGES,
     asked,
@@ -28,9 +28,9 @@ from trial import (  # noqa: E402 - after the skip
 
 from setanon_dagster.config import SECRET  # noqa: E402
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
-from setanon_dagster.sources import Source  # noqa: E402
-from setanon_dagster.specs import STAGES as DESCRIBED  # noqa: E402
-from setanon_dagster.specs import SetAnonTranslator, specs_of  # noqa: E402
+from setanon_dagster.sources.source import Source  # noqa: E402
+from setanon_dagster.translator import STAGES as DESCRIBED  # noqa: E402
+from setanon_dagster.translator import SetanonTranslator, asset_specs  # noqa: E402
 
 TEXT, WHOLE = "VARCHAR", "BIGINT"
 COLUMNS = {
@@ -104,7 +104,7 @@ def test_assets_have_group_kinds_owners_and_descriptions(tmp_path):
         assert list(node.owners) == ["team:search"]
 
 
-class Renaming(SetAnonTranslator):
+class Renaming(SetanonTranslator):
     def get_asset_spec(self, stage):
         spec = super().get_asset_spec(stage)
         return spec.replace_attributes(key=dg.AssetKey(["team", f"our_{stage.name}"]))
@@ -185,7 +185,7 @@ def test_a_secret_that_is_too_long_or_odd_is_not_quoted(tmp_path, monkeypatch, s
     ("upstream", "waiting"), [(None, ["raw_log", "rejected_rows"]), ("team/queries", [])]
 )
 def test_automation_follows_assets_and_not_files(tmp_path, upstream, waiting):
-    specs = specs_of(asked(tmp_path, upstream=upstream))
+    specs = asset_specs(asked(tmp_path, upstream=upstream))
     assert [stage for stage, spec in specs.items() if not spec.automation_condition] == waiting
 
 

@@ -7,11 +7,11 @@ import pytest
 pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import asked, latest, make, public_files, published, run
+from support.trial import asked, latest, make, public_files, published, run
 
 from setanon_core.errors import MalformedInputError
 from setanon_dagster import assets
-from setanon_dagster.stages import anonymized, clusters, threads
+from setanon_dagster.stages import anonymize, clusters, threads
 
 WORD = "canary"
 """In every word and user of these logs, and nowhere else."""
@@ -93,11 +93,11 @@ CALLS = {
     "keywords": (clusters, "_worded"),
     "clusters": (clusters, "cluster_keys"),
     "a count for the metadata": (clusters, "cluster_sizes"),
-    "reading back": (anonymized, "threads_of"),
-    "groups": (anonymized, "group_threads"),
-    "edits": (anonymized, "edited_threads"),
-    "another count": (anonymized, "smallest_group"),
-    "writing": (anonymized, "hexadecimal"),
+    "reading back": (anonymize, "threads_of"),
+    "groups": (anonymize, "group_threads"),
+    "edits": (anonymize, "edited_threads"),
+    "another count": (anonymize, "smallest_group"),
+    "writing": (anonymize, "hexadecimal"),
     "publishing": (assets, "publish"),
 }
 

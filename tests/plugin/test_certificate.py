@@ -4,13 +4,13 @@ import json
 from dataclasses import fields
 
 import pytest
-from certificates import SCHEMA, faults_of
-from test_publish import COST, inputs, published
+from support.certificates import SCHEMA, faults_of
+from support.publishing import COST, inputs, published
 
-from setanon_dagster.certificate import COSTS, certified
-from setanon_dagster.certificate import SCHEMA as VERSION
-from setanon_dagster.datasheet import datasheet
-from setanon_dagster.verdict import FileVerdict
+from setanon_dagster.gate.certificate import COSTS, read_certificate
+from setanon_dagster.gate.certificate import SCHEMA as VERSION
+from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.verifier.verdict import FileVerdict
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_certificate_with_a_wrong_number_is_refused(certificate, part, field, 
 
 
 def test_what_a_certificate_says_can_be_read_again(made):
-    said = certified(made.folder)
+    said = read_certificate(made.folder)
     assert (said.k, said.min_owners, said.digest) == (3, 3, made.digest)
 
 

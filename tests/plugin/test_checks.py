@@ -10,10 +10,10 @@ import pytest
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from setanon_dagster import audit, validation  # noqa: E402 - after the skip
-from setanon_dagster.audit import PROMISES  # noqa: E402
 from setanon_dagster.checks import OF_CLUSTERS, OF_LINES, OF_THREADS, build_checks  # noqa: E402
-from setanon_dagster.gathering import opened  # noqa: E402
+from setanon_dagster.quality import release_counts, validation  # noqa: E402 - after the skip
+from setanon_dagster.quality.gathering import opened  # noqa: E402
+from setanon_dagster.quality.release_counts import PROMISES  # noqa: E402
 
 K = 3
 CANARIES = ("canaryuser", "canaryword", "canarycolumn")
@@ -331,7 +331,7 @@ def test_respellings_widen_what_the_cost_report_may_say(tmp_path):
         cost_report=GOOD["cost_report"].replace("0 AS resp", "1 AS resp"),
     )
     with opened(files) as connection:
-        edits = audit.edits(connection, "queries", K).set_index("figure")
+        edits = release_counts.edits(connection, "queries", K).set_index("figure")
     assert edits.loc["additions", ["least", "most", "reported"]].tolist() == [0, 1, 0]
     assert edits.loc["deletions", ["least", "most", "reported"]].tolist() == [2, 3, 2]
     assert edits.loc["kept", ["least", "most", "reported"]].tolist() == [6, 6, 6]

@@ -11,12 +11,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from terminal import ROWS, WORDS, call, silent, text, write_log
+from support.terminal import ROWS, WORDS, call, silent, text, write_log
 
 pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from setanon_dagster import assets, cli
+from setanon_dagster import assets
+from setanon_dagster.cli import main
 
 ROOT = Path(__file__).parents[2]
 QUERIES = [("thread_id", "VARCHAR"), ("position", "BIGINT"), ("query", "VARCHAR")]
@@ -160,7 +161,7 @@ def test_an_error_that_is_not_ours_exits_1_and_its_text_is_withheld(out, monkeyp
     result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
     assert result.exit_code == 1
     assert "ValueError was raised" in result.stderr
-    monkeypatch.setattr(cli, "verify_file", broken)
+    monkeypatch.setattr(main, "verify_file", broken)
     result = call("verify", out / "releases" / "latest", "--k", 3)
     assert result.exit_code == 1
     assert "ValueError was raised in broken" in result.stderr
@@ -208,7 +209,7 @@ def test_help_and_verify_load_nothing_that_is_slow(out, command):
     arguments = [str(out / "releases" / "latest") if each == "@" else each for each in command]
     heavy = ["dagster", "great_expectations", "pandas", "scipy.optimize", "matplotlib"]
     script = (
-        "import sys; from setanon_dagster.cli import main\n"
+        "import sys; from setanon_dagster.cli.main import main\n"
         f"try: main({arguments!r})\n"
         f"finally: print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
@@ -222,7 +223,7 @@ def test_help_and_verify_load_nothing_that_is_slow(out, command):
 def test_version_and_errors_of_a_real_process(tmp_path):
     def run(*arguments):
         return subprocess.run(  # noqa: S603 - our own interpreter
-            [sys.executable, "-m", "setanon_dagster.cli", *map(str, arguments)], cwd=tmp_path,
+            [sys.executable, "-m", "setanon_dagster.cli.main", *map(str, arguments)], cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
             check=False,
         )  # fmt: skip

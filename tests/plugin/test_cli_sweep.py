@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from terminal import ROWS, call, text, write_log
+from support.terminal import ROWS, call, text, write_log
 
-from setanon_core.baskets import Baskets, basket_threads
-from setanon_core.log import threads_of
-from setanon_core.pipeline import sweep
-from setanon_core.release import ReleaseParams
-from setanon_dagster import demo_release
-from setanon_dagster.cli import main
-from setanon_dagster.serving import environment
+from setanon_core.model.inputs import Baskets
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_core.pipeline.log import threads_of_log
+from setanon_core.pipeline.release_threads import sweep
+from setanon_dagster.cli.main import main
+from setanon_dagster.cli.ui import environment
+from setanon_dagster.demo import release
 
 ROOT = Path(__file__).parents[2]
 KS = (2, 3, 6)
@@ -47,7 +48,7 @@ def test_a_sweep_has_the_numbers_of_the_core(tmp_path, method):
     assert result.exit_code == 0, result.output
     log = [(user, datetime.fromisoformat(time), query) for user, time, query in ROWS]
     params = ReleaseParams(k=2, method=method, p=1)
-    costs = list(sweep(threads_of(log, params), params, KS))
+    costs = list(sweep(threads_of_log(log, params), params, KS))
     for row, cost in zip(swept(out), costs, strict=True):
         agree(row, cost)
     printed = [line.split() for line in result.stdout.splitlines()[1 : 1 + len(KS)]]
@@ -66,7 +67,7 @@ def test_baskets_are_swept_too_and_the_paper_stands_beside(tmp_path):
     result = call("sweep", path, "--kind", "baskets", "--k", 2, "--compare", "--plot", figure)
     assert result.exit_code == 0, result.output
     records, items = zip(*pairs, strict=True)
-    threads = basket_threads(Baskets(records, items, records))
+    threads = threads_of_baskets(Baskets(records, items, records))
     for line, method in zip(result.stdout.splitlines()[1:3], ("best", "paper"), strict=True):
         (cost,) = sweep(threads, ReleaseParams(k=2, method=method), [2])
         flips = cost.certificate.cost
@@ -101,8 +102,8 @@ def test_the_demo_is_released_and_shown(tmp_path):
 def test_loading_the_demo_writes_nothing_and_reading_it_writes_the_log(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SETANON_DEMO", raising=False)
-    monkeypatch.setattr(demo_release, "USERS", 20)
-    config = demo_release.demo_config(demo_release.demo_folder())
+    monkeypatch.setattr(release, "USERS", 20)
+    config = release.demo_config(release.demo_folder())
     assert not list(tmp_path.iterdir())
     (log,) = config.source.paths
     assert log == tmp_path / ".setanon-demo" / "demo_log.tsv"
@@ -159,7 +160,7 @@ def test_ctrl_c_stops_dagster_even_where_a_shell_has_it_ignored(tmp_path, number
     script = (
         "import signal, sys, threading, time, os; from pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "from setanon_dagster.serving import serve\n"
+        "from setanon_dagster.cli.ui import serve\n"
         "def ask():\n"
         "    while not Path('started').exists(): time.sleep(0.05)\n"
         f"    time.sleep(0.3); os.kill(os.getpid(), {int(number)})\n"

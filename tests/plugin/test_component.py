@@ -9,12 +9,12 @@ from pathlib import Path
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
-from components import LEAST, STAGES, TYPE, complaints, schema
 from dagster.components.testing import create_defs_folder_sandbox
 from dagster_shared.libraries import DagsterLibraryRegistry
+from support.components import LEAST, STAGES, TYPE, complaints, schema
 
 import setanon_dagster
-from setanon_dagster import SetAnonReleaseComponent
+from setanon_dagster import SetanonReleaseComponent
 
 # What Dagster warns of when it loads any YAML of its own accord.
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 
 
-class Renamed(SetAnonReleaseComponent):
+class Renamed(SetanonReleaseComponent):
     def get_asset_spec(self, stage):
         spec = super().get_asset_spec(stage)
         return spec.replace_attributes(
@@ -91,7 +91,7 @@ def test_subclasses_change_assets_by_overriding_get_asset_spec():
 def test_an_upstream_asset_stands_in_for_the_file():
     given = {"name": "searches", "k": 3, "out": "out", "upstream": "team/queries"}
     assert complaints(given) == []
-    made = SetAnonReleaseComponent.from_attributes_dict(attributes=given)
+    made = SetanonReleaseComponent.from_attributes_dict(attributes=given)
     defs = dg.Definitions.merge(
         made.build_defs(dg.ComponentTree.for_test().load_context),
         dg.Definitions(assets=[dg.AssetSpec(dg.AssetKey(["team", "queries"]))]),
@@ -102,7 +102,7 @@ def test_an_upstream_asset_stands_in_for_the_file():
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tagged(SetAnonReleaseComponent):
+class Tagged(SetanonReleaseComponent):
     team: str = "nobody"
     """Who looks after the release."""
 
@@ -124,7 +124,7 @@ def test_several_releases_share_a_project():
     with create_defs_folder_sandbox() as sandbox:
         for attributes in (LEAST, second):
             sandbox.scaffold_component(
-                SetAnonReleaseComponent,
+                SetanonReleaseComponent,
                 attributes["name"],
                 defs_yaml_contents={"type": TYPE, "attributes": attributes},
             )
@@ -140,7 +140,7 @@ def test_public_names_are_found_and_listed():
         assert name in dir(setanon_dagster)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = setanon_dagster.nothing
-    assert import_module("setanon_dagster.component").SetAnonReleaseComponent.__doc__
+    assert import_module("setanon_dagster.component").SetanonReleaseComponent.__doc__
     assert "setanon" in DagsterLibraryRegistry.get()
 
 
@@ -149,7 +149,7 @@ import sys
 import setanon_dagster
 assert "dagster" not in sys.modules, "import setanon_dagster loads dagster"
 assert "pyarrow" not in sys.modules, "import setanon_dagster loads pyarrow"
-made = setanon_dagster.SetAnonReleaseComponent.from_attributes_dict(
+made = setanon_dagster.SetanonReleaseComponent.from_attributes_dict(
     attributes=dict(name="searches", source=dict(uri="x"), k=3, out="out"))
 import dagster as dg
 made.build_defs(dg.ComponentTree.for_test().load_context).get_repository_def()

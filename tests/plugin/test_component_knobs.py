@@ -3,12 +3,12 @@
 from dataclasses import fields
 
 import pytest
-from components import LEAST, TYPE, complaints, component, refused, schema
 from dagster.components.testing import create_defs_folder_sandbox
+from support.components import LEAST, TYPE, complaints, component, refused, schema
 
 from setanon_core.errors import InvalidParameterError
-from setanon_dagster import ReleaseConfig, SetAnonReleaseComponent, Source
-from setanon_dagster.knobs import RANGES
+from setanon_dagster import ReleaseConfig, SetanonReleaseComponent, Source
+from setanon_dagster.config_schema import RANGES
 
 # What Dagster warns of when it loads any YAML of its own accord.
 pytestmark = [
@@ -69,7 +69,7 @@ def test_what_is_missing_is_named(missing):
 def test_a_file_without_attributes_is_refused_in_our_words():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
-            SetAnonReleaseComponent, "searches", defs_yaml_contents={"type": TYPE}
+            SetanonReleaseComponent, "searches", defs_yaml_contents={"type": TYPE}
         )
         with (
             pytest.raises(Exception, match="Error while loading component") as caught,

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from components import STAGES, TYPE
+from support.components import STAGES, TYPE
 
 ROOT = Path(__file__).parents[2]
 

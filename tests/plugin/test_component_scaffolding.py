@@ -5,12 +5,12 @@ from dataclasses import fields
 import dagster as dg
 import pytest
 import yaml
-from components import STAGES, TYPE, component
 from dagster.components.component_scaffolding import scaffold_object
 from dagster.components.testing import create_defs_folder_sandbox
 from pydantic import ValidationError
+from support.components import STAGES, TYPE, component
 
-from setanon_dagster import ReleaseConfig, SetAnonReleaseComponent, Source
+from setanon_dagster import ReleaseConfig, SetanonReleaseComponent, Source
 
 # What Dagster warns of when it loads any YAML of its own accord.
 pytestmark = [
@@ -22,7 +22,7 @@ pytestmark = [
 def test_a_scaffolded_release_loads_with_all_its_definitions():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
-            SetAnonReleaseComponent, "searches", {"source": "data/log.tsv", "k": 4}
+            SetanonReleaseComponent, "searches", {"source": "data/log.tsv", "k": 4}
         )
         with sandbox.load_component_and_build_defs(path) as (made, defs):
             assert made.release == ReleaseConfig(
@@ -41,7 +41,7 @@ def test_a_scaffolded_release_loads_with_all_its_definitions():
 
 def test_a_scaffolded_file_names_every_knob_once_and_none_is_active_by_accident():
     with create_defs_folder_sandbox() as sandbox:
-        path = sandbox.scaffold_component(SetAnonReleaseComponent, "searches")
+        path = sandbox.scaffold_component(SetanonReleaseComponent, "searches")
         lines = (path / "defs.yaml").read_text(encoding="utf-8").splitlines()
     shown = [line.strip().lstrip("#").split(":")[0] for line in lines if not _is_sentence(line)]
     knobs = [field.name for owner in (ReleaseConfig, Source) for field in fields(owner)]
@@ -56,7 +56,7 @@ def _is_sentence(line):
 
 def test_every_default_that_a_scaffolded_file_shows_is_the_default():
     with create_defs_folder_sandbox() as sandbox:
-        path = sandbox.scaffold_component(SetAnonReleaseComponent, "searches") / "defs.yaml"
+        path = sandbox.scaffold_component(SetanonReleaseComponent, "searches") / "defs.yaml"
         lines = path.read_text(encoding="utf-8").splitlines()
         path.write_text(
             "\n".join(line if _is_sentence(line) else line.replace("#", "", 1) for line in lines),
@@ -70,7 +70,7 @@ def test_every_default_that_a_scaffolded_file_shows_is_the_default():
 def test_a_release_is_scaffolded_in_python_too():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
-            SetAnonReleaseComponent, "9-Baskets", {"kind": "baskets"}, "python"
+            SetanonReleaseComponent, "9-Baskets", {"kind": "baskets"}, "python"
         )
         with sandbox.load_component_and_build_defs(path) as (_, defs):
             keys = defs.resolve_asset_graph().get_all_asset_keys()
@@ -81,7 +81,7 @@ def test_a_release_is_scaffolded_in_python_too():
 def test_nothing_is_scaffolded_that_would_not_load(params, said):
     with create_defs_folder_sandbox() as sandbox:
         with pytest.raises(ValidationError, match=said):
-            sandbox.scaffold_component(SetAnonReleaseComponent, "searches", params)
+            sandbox.scaffold_component(SetanonReleaseComponent, "searches", params)
         assert not (sandbox.defs_folder_path / "searches").exists()
 
 

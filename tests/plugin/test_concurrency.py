@@ -11,19 +11,19 @@ import pytest
 pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import DAYS, K, asked, latest, make, published, releases, sets_of
-from trial import SETS as DUE
+from support.trial import DAYS, K, asked, latest, make, published, releases, sets_of
+from support.trial import SETS as DUE
 
 from setanon_dagster.config import SECRET
-from setanon_dagster.released import verify_file
+from setanon_dagster.verifier.release_file import verify_file
 
-HERE = str(Path(__file__).parent)
+HERE = str(Path(__file__).parents[1])
 
 AT_ONCE = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from trial import DAYS, asked, make
+from support.trial import DAYS, asked, make
 
 folder, runs, parts = Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
 children = []
@@ -106,7 +106,7 @@ import os, shutil, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from setanon_dagster import assets
-from trial import asked, make
+from support.trial import asked, make
 
 left = 0
 def dying(real):

@@ -5,42 +5,44 @@ from itertools import groupby, pairwise
 import numpy as np
 import pytest
 
-from setanon_core.clusters import cluster_keys
-from setanon_core.columns import number_users, number_values
+from setanon_core.columns.encode import encode_users, encode_values
+from setanon_core.columns.records import Records
+from setanon_core.columns.sets import concat_ranges, offsets_of
 from setanon_core.errors import InvalidParameterError
-from setanon_core.keywords import keywords, tokenized
-from setanon_core.minhash import word_hashes
-from setanon_core.records import Records
-from setanon_core.sets import bounds_of, spans
-from setanon_core.threads import separate
-from setanon_dagster import demo
-from setanon_dagster.demo_words import COMMON, PER_TOPIC, TOPICS, invented, misspelled
+from setanon_core.keywords.clusters import cluster_keys
+from setanon_core.keywords.minhash import word_hashes
+from setanon_core.keywords.tokenize import tokenize, tokenize_all
+from setanon_core.threads.separate import separate_threads
+from setanon_dagster.demo import log
+from setanon_dagster.demo.words import COMMON, PER_TOPIC, TOPICS, invented, misspelled
 
 SMALL = {"users": 300, "queries": 1500}
 
 
 def columns_of(**asked):
-    chunks = list(demo.demo_rows(**asked))
+    chunks = list(log.demo_rows(**asked))
     return tuple([value for chunk in chunks for value in chunk[column]] for column in range(3))
 
 
 def threads_of(users, times, queries):
-    text, texts = number_values(queries, "query")
-    user = number_users(users, len(text))
-    thread = separate(user, np.array(times, "datetime64[s]").astype(np.int64), text, texts=texts)
-    words, bounds, vocabulary = tokenized(texts)
+    text, texts = encode_values(queries, "query")
+    user = encode_users(users, len(text))
+    thread = separate_threads(
+        user, np.array(times, "datetime64[s]").astype(np.int64), text, texts=texts
+    )
+    words, bounds, vocabulary = tokenize_all(texts)
     order = np.argsort(thread, kind="stable")
     sizes = np.diff(bounds)[text[order]]
-    typed = words[spans(bounds[text[order]], sizes)]
+    typed = words[concat_ranges(bounds[text[order]], sizes)]
     owner = np.empty(thread.max() + 1, np.int64)
     owner[thread] = user
     per_thread = np.bincount(np.repeat(thread[order], sizes))
-    return Records.from_columns(typed, bounds_of(per_thread), owner), vocabulary
+    return Records.from_columns(typed, offsets_of(per_thread), owner), vocabulary
 
 
 def test_the_same_seed_writes_the_same_bytes_on_every_machine(tmp_path):
     path = tmp_path / "log.tsv"
-    demo.write_demo_log(path, **SMALL, seed=7)
+    log.write_demo_log(path, **SMALL, seed=7)
     assert sha256(path.read_bytes()).hexdigest() == (
         "cdfe34e37465b11bfa98b63329a8c413cfdbe8e134852431a7d43db354cf8070"
     )
@@ -55,7 +57,7 @@ def test_another_seed_writes_other_queries_of_the_same_users():
 @pytest.mark.parametrize(("users", "queries"), [(1, 1), (1, 1000), (7, 7), (999, 5003)])
 def test_a_log_has_as_many_users_and_rows_as_asked(tmp_path, users, queries):
     path = tmp_path / "log.tsv"
-    assert demo.write_demo_log(path, users, queries) == queries
+    assert log.write_demo_log(path, users, queries) == queries
     rows = [line.split("\t") for line in path.read_text("ascii").splitlines()]
     assert rows[0] == ["user", "time", "query"]
     assert len(rows) == queries + 1
@@ -69,7 +71,7 @@ def test_without_a_number_of_queries_a_user_has_as_many_as_in_the_paper():
 
 def test_the_file_holds_the_rows_that_the_chunks_hold(tmp_path):
     path = tmp_path / "log.tsv"
-    demo.write_demo_log(path, **SMALL)
+    log.write_demo_log(path, **SMALL)
     rows = list(zip(*columns_of(**SMALL), strict=True))
     assert [tuple(line.split("\t")) for line in path.read_text("ascii").splitlines()[1:]] == rows
 
@@ -77,32 +79,32 @@ def test_the_file_holds_the_rows_that_the_chunks_hold(tmp_path):
 def test_a_compressed_log_holds_the_same_bytes_and_no_time_of_writing(tmp_path):
     plain, packed, again = (tmp_path / name for name in ("a.tsv", "a.tsv.gz", "b.tsv.gz"))
     for path in (plain, packed, again):
-        demo.write_demo_log(path, **SMALL)
+        log.write_demo_log(path, **SMALL)
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
     assert packed.read_bytes() == again.read_bytes()
 
 
 @pytest.mark.parametrize(("users", "queries"), [(40_000, 200_000), (200, 200_000)])
 def test_chunks_are_bounded_and_hold_whole_users(users, queries):
-    chunks = [own for own, _, _ in demo.demo_rows(users, queries)]
+    chunks = [own for own, _, _ in log.demo_rows(users, queries)]
     assert len(chunks) > 1
-    assert max(map(len, chunks)) <= demo.ROWS_AT_ONCE
+    assert max(map(len, chunks)) <= log.ROWS_AT_ONCE
     assert sum(map(len, chunks)) == queries
     assert sum(len(set(own)) for own in chunks) == users
 
 
 def test_chunks_are_made_one_by_one(monkeypatch):
     made = []
-    chunk = demo._chunk  # noqa: SLF001 - only the work itself tells when it is done
-    monkeypatch.setattr(demo, "_chunk", lambda *given: made.append(1) or chunk(*given))
-    chunks = demo.demo_rows(40_000, 200_000)
+    chunk = log._chunk  # noqa: SLF001 - only the work itself tells when it is done
+    monkeypatch.setattr(log, "_chunk", lambda *given: made.append(1) or chunk(*given))
+    chunks = log.demo_rows(40_000, 200_000)
     assert not made
     next(chunks)
     assert len(made) == 1
 
 
 def test_logs_read_side_by_side_do_not_disturb_each_other():
-    one, other = demo.demo_rows(40_000, 200_000), demo.demo_rows(40_000, 200_000)
+    one, other = log.demo_rows(40_000, 200_000), log.demo_rows(40_000, 200_000)
     next(one)
     assert list(other)[1:] == list(one)
 
@@ -119,9 +121,9 @@ def test_rows_are_in_order_of_users_and_times_within_about_three_months():
 def test_every_query_is_its_keywords():
     _, _, queries = columns_of(users=2000)
     # But for an address misspelled with two dots.
-    odd = [query for query in set(queries) if " ".join(keywords(query)) != query]
+    odd = [query for query in set(queries) if " ".join(tokenize(query)) != query]
     assert all(".." in query for query in odd)
-    assert all(map(keywords, set(queries)))
+    assert all(map(tokenize, set(queries)))
 
 
 def test_threads_have_the_shape_of_the_papers_log():
@@ -145,9 +147,9 @@ def test_exact_repeats_are_common_and_a_few_users_are_heavy():
 
 def test_threads_interleave_a_little():
     users, times, queries = columns_of(users=2000)
-    text, texts = number_values(queries, "query")
+    text, texts = encode_values(queries, "query")
     seconds = np.array(times, "datetime64[s]").astype(np.int64)
-    thread = separate(number_users(users, len(text)), seconds, text, texts=texts)
+    thread = separate_threads(encode_users(users, len(text)), seconds, text, texts=texts)
     runs = np.bincount(thread[np.diff(thread, prepend=-1) != 0])
     assert 0.01 < (runs > 1).mean() < 0.1
 
@@ -165,9 +167,9 @@ def test_threads_interleave_a_little():
 )
 def test_what_is_out_of_range_is_refused_before_anything_is_written(tmp_path, asked, sentence):
     with pytest.raises(InvalidParameterError, match=sentence):
-        demo.demo_rows(**asked)
+        log.demo_rows(**asked)
     with pytest.raises(InvalidParameterError, match=sentence):
-        demo.write_demo_log(tmp_path / "log.tsv", **asked)
+        log.write_demo_log(tmp_path / "log.tsv", **asked)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,9 +182,9 @@ def test_a_failed_write_leaves_the_old_log_and_nothing_else(tmp_path, monkeypatc
         yield ["u1"], ["2006-03-01 00:00:00"], ["garden"]
         raise OSError
 
-    monkeypatch.setattr(demo, "_chunks", failing)
+    monkeypatch.setattr(log, "_chunks", failing)
     with pytest.raises(OSError, match=r"^$"):
-        demo.write_demo_log(path, **SMALL)
+        log.write_demo_log(path, **SMALL)
     assert [(left.name, left.read_text()) for left in tmp_path.iterdir()] == [(name, "old")]
 
 

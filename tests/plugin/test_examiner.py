@@ -9,14 +9,14 @@ import pytest
 pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import K
+from support.trial import K
 
-from setanon_dagster import examiner
-from setanon_dagster.examiner import Examiner, examined
-from setanon_dagster.gathering import opened
-from setanon_dagster.validation import Asked, examine
+from setanon_dagster.quality import gx_worker
+from setanon_dagster.quality.gathering import opened
+from setanon_dagster.quality.gx_worker import ValidationWorker, validate
+from setanon_dagster.quality.validation import PromisedValues, run_expectations
 
-ASKED = Asked(k=K, min_owners=K, format="queries")
+ASKED = PromisedValues(k=K, min_owners=K, format="queries")
 USED = ("raw_log", "threads", "clusters", "anonymized_threads", "ledger", "cost_report")
 
 
@@ -33,9 +33,9 @@ def pages(folder):
 def test_another_process_finds_the_same_and_then_ends(files, tmp_path, spoiled):
     if spoiled:
         files["ledger"].unlink()
-    here = examine(partial(opened, files), ASKED, tmp_path / "here")
+    here = run_expectations(partial(opened, files), ASKED, tmp_path / "here")
 
-    with Examiner() as started:
+    with ValidationWorker() as started:
         there = started.examine(partial(opened, files), ASKED, tmp_path / "there")
         started._process.join(60)  # noqa: SLF001
         assert not started._process.is_alive()  # noqa: SLF001
@@ -46,45 +46,45 @@ def test_another_process_finds_the_same_and_then_ends(files, tmp_path, spoiled):
 
 
 def test_who_finds_the_process_gone_examines_by_himself(files):
-    with Examiner() as started:
+    with ValidationWorker() as started:
         started._process.kill()  # noqa: SLF001
         started._process.join()  # noqa: SLF001
-        token = examiner._started.set(started)  # noqa: SLF001
+        token = gx_worker._started.set(started)  # noqa: SLF001
         try:
-            found = examined(partial(opened, files), ASKED, None)
+            found = validate(partial(opened, files), ASKED, None)
         finally:
-            examiner._started.reset(token)  # noqa: SLF001
+            gx_worker._started.reset(token)  # noqa: SLF001
 
-    assert found == examine(partial(opened, files), ASKED, None)
+    assert found == run_expectations(partial(opened, files), ASKED, None)
 
 
 def test_it_is_ended_though_nobody_asks():
-    with Examiner() as started:
+    with ValidationWorker() as started:
         assert started._process.is_alive()  # noqa: SLF001
     assert not started._process.is_alive()  # noqa: SLF001
 
 
 def test_it_ends_when_nobody_can_ask_any_more(monkeypatch):
-    monkeypatch.setattr(examiner, "signal", lambda *_: None)
+    monkeypatch.setattr(gx_worker, "signal", lambda *_: None)
     ours, theirs = Pipe()
     ours.close()
-    examiner._serve(theirs)  # noqa: SLF001
+    gx_worker._serve(theirs)  # noqa: SLF001
 
 
 def test_no_process_is_started_where_it_would_not_help(monkeypatch):
-    monkeypatch.setattr(examiner, "Examiner", None)
-    with examiner.examiner():  # Great Expectations is loaded here
+    monkeypatch.setattr(gx_worker, "Examiner", None)
+    with gx_worker.examiner():  # Great Expectations is loaded here
         pass
-    monkeypatch.setattr(examiner, "SLOW", "no.such.module")
-    monkeypatch.setattr(examiner, "_cores", lambda: 1)
-    with examiner.examiner():
+    monkeypatch.setattr(gx_worker, "SLOW", "no.such.module")
+    monkeypatch.setattr(gx_worker, "_cores", lambda: 1)
+    with gx_worker.examiner():
         pass
-    monkeypatch.setattr(examiner, "_cores", lambda: 2)
-    with pytest.raises(TypeError), examiner.examiner():
+    monkeypatch.setattr(gx_worker, "_cores", lambda: 2)
+    with pytest.raises(TypeError), gx_worker.examiner():
         pass
 
 
 def test_it_answers_one_question_and_is_not_asked_another(files):
-    with Examiner() as started:
+    with ValidationWorker() as started:
         assert started.examine(partial(opened, files), ASKED, None) is not None
         assert started.examine(partial(opened, files), ASKED, None) is None

@@ -3,9 +3,9 @@ import pytest
 
 gx = pytest.importorskip("great_expectations")
 
-from setanon_dagster import expectations as ours  # noqa: E402 - after the skip
-from setanon_dagster.audit import COLUMNS, PROMISES  # noqa: E402
-from setanon_dagster.validation import finding_of  # noqa: E402
+from setanon_dagster.quality import expectations as ours  # noqa: E402 - after the skip
+from setanon_dagster.quality.release_counts import COLUMNS, PROMISES  # noqa: E402
+from setanon_dagster.quality.validation import finding_of  # noqa: E402
 
 IDS = {"rows": 9, "distinct_rows": 9, "ids": 3, "distinct_ids": 3, "malformed": 0, "unmatched": 0}
 COLUMNS_OF_QUERIES = {"name": list(COLUMNS["queries"]), "type": list(COLUMNS["queries"].values())}

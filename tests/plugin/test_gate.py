@@ -11,7 +11,7 @@ import pytest
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import (  # noqa: E402 - after the skip
+from support.trial import (  # noqa: E402 - after the skip
     STAGES,
     K,
     asked,

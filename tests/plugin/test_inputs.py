@@ -11,7 +11,7 @@ from pyarrow import parquet
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import (  # noqa: E402 - after the skip
+from support.trial import (  # noqa: E402 - after the skip
     DAYS,
     ROWS,
     SETS,
@@ -30,8 +30,8 @@ from trial import (  # noqa: E402 - after the skip
 )
 
 from setanon_core.errors import InvalidParameterError  # noqa: E402
-from setanon_dagster.sources import Source  # noqa: E402
-from setanon_dagster.specs import partitions_of  # noqa: E402
+from setanon_dagster.sources.source import Source  # noqa: E402
+from setanon_dagster.translator import partitions_definition  # noqa: E402
 
 PARTS = {
     "a day": (("day", "2006-03-01"), "2006-03-02", 4, 6),
@@ -56,7 +56,7 @@ def test_a_part_has_the_rows_of_its_times(tmp_path, asking, key, inside, outside
 @pytest.mark.parametrize("part", ["day", "week", "month"])
 def test_parts_begin_with_the_first_day(tmp_path, part):
     config = asked(tmp_path, partition=part, start="2006-03-08")
-    assert partitions_of(config).get_first_partition_key() == "2006-03-08"
+    assert partitions_definition(config).get_first_partition_key() == "2006-03-08"
     with pytest.raises(InvalidParameterError, match="day 31"):
         asked(tmp_path, partition="month", start="2006-01-31")
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from setanon_dagster.cli.run import run_release
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.interrupts import Interrupts
-from setanon_dagster.running import run_release
-from setanon_dagster.sources import Source
+from setanon_dagster.runtime.interrupts import InterruptWatch
+from setanon_dagster.sources.source import Source
 
 
 @pytest.fixture
@@ -21,11 +21,11 @@ def _deaf():
 
 @pytest.mark.usefixtures("_deaf")
 def test_an_interrupt_is_seen_though_its_handler_does_nothing():
-    with Interrupts() as interrupts:
-        assert not interrupts.came()
+    with InterruptWatch() as interrupts:
+        assert not interrupts.received()
         os.kill(os.getpid(), signal.SIGINT)
-        assert interrupts.came()
-        assert interrupts.came()
+        assert interrupts.received()
+        assert interrupts.received()
 
 
 def lose(stage, *_):

@@ -13,7 +13,7 @@ from pyarrow import parquet
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from trial import (  # noqa: E402 - after the skip
+from support.trial import (  # noqa: E402 - after the skip
     DAYS,
     K,
     asked,
@@ -27,7 +27,7 @@ from trial import (  # noqa: E402 - after the skip
 
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
 from setanon_dagster.jobs import verify_job  # noqa: E402
-from setanon_dagster.sources import Source  # noqa: E402
+from setanon_dagster.sources.source import Source  # noqa: E402
 
 
 @dg.asset(key=["team", "queries"])

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from setanon_dagster.loading import loading
+from setanon_dagster.runtime.gc_imports import imports_without_gc
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -12,7 +12,7 @@ def test_the_collector_is_afterwards_as_it_was(enabled):
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
-        with loading():
+        with imports_without_gc():
             assert not gc.isenabled()
         assert gc.isenabled() is enabled
     finally:

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("great_expectations")
 
-from setanon_dagster.offline import make_offline
+from setanon_dagster.quality.data_docs import make_offline
 
 REMOTE = re.compile(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""")
 

@@ -1,12 +1,12 @@
 """The options: every knob, and our own sentence where one is turned too far."""
 
 import pytest
-from terminal import call, write_log
+from support.terminal import call, write_log
 
-from setanon_dagster.cli import main
+from setanon_dagster.cli.main import main
+from setanon_dagster.cli.options import NOT_OPTIONS
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.options import NOT_OPTIONS
-from setanon_dagster.sources import Source
+from setanon_dagster.sources.source import Source
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from setanon_dagster import audit
-from setanon_dagster.owners import false_entries
+from setanon_dagster.quality import release_counts
+from setanon_dagster.verifier.owners import wrong_ledger_entries
 
 TRUE = [(1, "ann"), (2, "bob"), (3, "ann"), (5, "cem")]
 
@@ -21,7 +21,7 @@ def written(path, rows):
 
 
 def false_of(folder, ledger, threads):
-    return false_entries(
+    return wrong_ledger_entries(
         written(folder / "ledger.parquet", ledger), written(folder / "clusters.parquet", threads)
     )
 
@@ -65,7 +65,7 @@ def test_no_false_entry_goes_by_unseen(tmp_path, ledger, threads, ordered):
 def test_owners_are_counted_up_to_what_is_asked_whatever_settles_the_common_ones(
     monkeypatch, probe
 ):
-    monkeypatch.setattr(audit, "PROBE", probe)
+    monkeypatch.setattr(release_counts, "PROBE", probe)
     typed = [("ann", ["pine"]), ("bob", ["pine", "straw"]), ("cem", ["pine", "straw", "pine"]),
              ("ann", ["pine"]), ("dan", ["pine"]), ("eve", ["fern"])]  # fmt: skip
     with duckdb.connect() as connection:
@@ -79,5 +79,5 @@ def test_owners_are_counted_up_to_what_is_asked_whatever_settles_the_common_ones
         )
         rows = [(thread, *each) for thread, each in enumerate(typed)]
         connection.executemany("INSERT INTO clusters VALUES (?, ?, ?)", rows)
-        found = audit.owners_per_keyword(connection, "sets", 3)
+        found = release_counts.owners_per_keyword(connection, "sets", 3)
     assert found.to_dict("list") == {"owners": [0, 1, 2, 3], "keywords": [1, 1, 1, 1]}

@@ -5,9 +5,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from setanon_core.reporting import report, reported_to
-from setanon_dagster.pace import Pace, sentence
-from setanon_dagster.progress import Progress
+from setanon_core.runtime.progress import listen_to_progress, report_progress
+from setanon_dagster.cli.progress import ReleaseProgress
+from setanon_dagster.runtime.progress_log import ProgressLogger, progress_sentence
 
 
 class Clock:
@@ -19,7 +19,7 @@ class Clock:
 
 def test_a_sentence_comes_every_few_seconds_and_tells_rate_and_time_left():
     said, clock = [], Clock()
-    pace = Pace(said.append, every=3, clock=clock)
+    pace = ProgressLogger(said.append, every=3, clock=clock)
     for done in range(0, 1001, 100):
         pace("threads", done, 10_000)
         clock.now += 1
@@ -32,7 +32,7 @@ def test_a_sentence_comes_every_few_seconds_and_tells_rate_and_time_left():
 
 def test_another_step_begins_anew():
     said, clock = [], Clock()
-    pace = Pace(said.append, every=3, clock=clock)
+    pace = ProgressLogger(said.append, every=3, clock=clock)
     pace("threads", 0, 10)
     clock.now += 2
     pace("clusters", 500, 1000)
@@ -51,22 +51,22 @@ def test_another_step_begins_anew():
     ],
 )
 def test_nothing_is_foretold_that_nobody_knows(done, total, rate, told):
-    assert sentence("x", done, total, rate) == told
+    assert progress_sentence("x", done, total, rate) == told
 
 
 def test_all_who_listen_hear_it_and_nobody_else():
     one, other = [], []
-    with reported_to(lambda *told: one.append(told)):
-        with reported_to(lambda *told: other.append(told)):
-            report("a", 1, 2)
-        report("b", 3)
-    report("c", 5)
+    with listen_to_progress(lambda *told: one.append(told)):
+        with listen_to_progress(lambda *told: other.append(told)):
+            report_progress("a", 1, 2)
+        report_progress("b", 3)
+    report_progress("c", 5)
     assert (one, other) == ([("a", 1, 2), ("b", 3, 0)], [("a", 1, 2)])
 
 
 def test_a_terminal_shows_the_pace_of_what_runs():
     out = StringIO()
-    progress = Progress(Console(file=out, force_terminal=True, width=80))
+    progress = ReleaseProgress(Console(file=out, force_terminal=True, width=80))
     progress.moved("threads", 1, 2)
     progress.pace.every = 0
     progress.started("threads")
@@ -77,7 +77,7 @@ def test_a_terminal_shows_the_pace_of_what_runs():
 
 def test_where_nobody_looks_on_nothing_is_shown():
     out = StringIO()
-    progress = Progress(Console(file=out, width=80))
+    progress = ReleaseProgress(Console(file=out, width=80))
     progress.started("threads")
     progress.pace.every = 0
     progress.moved("threads", 50, 100)

@@ -3,85 +3,18 @@ import os
 import subprocess
 import sys
 import time
-from hashlib import md5, sha256
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.publishing import COST, K, inputs, link_of, published, spoil, tree
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
-from setanon_dagster.publish import publish
-from setanon_dagster.released import verify_file
+from setanon_dagster.verifier.release_file import verify_file
 
-K = 3
 CANARIES = ("canaryword", "canaryother", "canaryuser")
-COST = {
-    "threads": 12, "keywords": 30, "additions": 1, "deletions": 2, "withdrawals": 3,
-    "respellings": 4, "lower_bound": 0, "factor": float("inf"), "retained": 0.9,
-}  # fmt: skip
-
-
-def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
-    """Threads of two sets, those of each set by all users in turn."""
-    folder.mkdir(exist_ok=True)
-    made = sorted(
-        (md5(b"%d" % n, usedforsecurity=False).hexdigest(), n % 2, n // 2 % users, n)
-        for n in range(threads * 2)
-    )
-    sets = [[word], ["canaryother", word]]
-    ids = [name for name, _, _, _ in made]
-    table = {"thread_id": ids, "group": [group for _, group, _, _ in made]}
-    if form == "sets":
-        table["keywords"] = [sets[group] for _, group, _, _ in made]
-    else:
-        table["position"] = [0] * len(ids)
-        table["query"] = [" ".join(sets[group]) for _, group, _, _ in made]
-    people = [f"canaryuser{user}" for _, _, user, _ in made]
-    tables = {
-        "anonymized": table,
-        "ledger": {"thread_id": ids, "thread": [n for *_, n in made], "user": people},
-        "clusters": {
-            "thread": [n for *_, n in made],
-            "user": people,
-            "name": [f"{user}-{n}" for user, (*_, n) in zip(people, made, strict=True)],
-            "words": [sets[1]] * len(ids),
-        },
-        "cost": {name: [5, value] for name, value in COST.items()}
-        | {"k": [K, K], "method": ["best"] * 2, "round": ["star", "total"]},
-        "rejected": {"line": [7], "reason": ["no time"]},
-    }
-    paths = {}
-    for name, columns in tables.items():
-        paths[name] = folder / f"{name}.parquet"
-        parquet.write_table(pa.table(columns), paths[name])
-    return paths
-
-
-def published(paths, out, **changed):
-    asked = {
-        "name": "demo",
-        "k": K,
-        "min_owners": None,
-        "format": "sets",
-        "parameters": {"method": "best", "p": 2, "seed": 0, "grouper": None},
-    }
-    return publish(**(paths | asked | changed), out=out)
-
-
-def tree(folder):
-    """Everything below a folder: contents, targets of links, modes."""
-    return {
-        str(path.relative_to(folder)): (
-            str(path.readlink()) if path.is_symlink() else path.is_file() and path.read_bytes(),
-            path.lstat().st_mode,
-        )
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-def link_of(out):
-    return str((out / "releases" / "latest").readlink())
 
 
 def names_in(folder):
@@ -147,10 +80,6 @@ def test_nothing_public_but_the_threads_has_a_word_or_a_user_or_a_path(tmp_path)
         text = file.read_text()
         assert not [word for word in (*CANARIES, str(tmp_path)) if word in text]
     assert b"canaryuser" not in done.files[0].read_bytes()
-
-
-def spoil(paths, what, table):
-    parquet.write_table(table(parquet.read_table(paths[what])), paths[what])
 
 
 SPOILED = {
@@ -262,7 +191,7 @@ def test_the_cost_may_come_as_numbers(tmp_path):
 
 def test_bytes_do_not_depend_on_cores_nor_on_the_order_of_the_input(tmp_path):
     paths = inputs(tmp_path / "in", threads=70_000)
-    digests = {published(paths, tmp_path / f"{n}", threads=n).digest for n in (1, 2, 4)}
+    digests = {published(paths, tmp_path / f"{n}", cores=n).digest for n in (1, 2, 4)}
     spoil(paths, "anonymized", lambda table: table.take(list(range(len(table)))[::-1]))
     digests.add(published(paths, tmp_path / "reversed").digest)
     assert len(digests) == 1
@@ -285,7 +214,7 @@ KILLED = """
 import os, shutil, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from test_publish import inputs, published
+from support.publishing import inputs, published
 
 left = 0
 def dying(real):
@@ -320,7 +249,7 @@ def test_latest_is_whole_wherever_publishing_is_killed(tmp_path):
     first = published(inputs(tmp_path / "first"), tmp_path / "start")
     paths = inputs(tmp_path / "in", threads=10)
     due = published(paths, tmp_path / "due")
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1])
     told = subprocess.run(  # noqa: S603 - this very Python
         [sys.executable, "-c", KILLED, here, tmp_path], check=True, capture_output=True, text=True
     ).stdout.split("\n")

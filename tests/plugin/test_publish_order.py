@@ -5,10 +5,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from test_publish import K, inputs, link_of, published, spoil, tree
+from support.publishing import K, inputs, link_of, published, spoil, tree
 
 from setanon_core.errors import NotAnonymousError
-from setanon_dagster import publish as gate
+from setanon_dagster.gate import publish as gate
 
 
 def swapped_before(monkeypatch, step, old, new):

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from setanon_dagster.cli import main
+from setanon_dagster.cli.main import main
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.demo import write_demo_log
-from setanon_dagster.knobs import check_knobs, defaults_of, hints_of, make
+from setanon_dagster.config_schema import check_knobs, defaults_of, hints_of, make
+from setanon_dagster.demo.log import write_demo_log
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -52,7 +52,7 @@ def test_its_yaml_is_a_release():
     (block,) = blocks("yaml")
     component = yaml.safe_load(block)
 
-    assert component["type"] == "setanon_dagster.SetAnonReleaseComponent"
+    assert component["type"] == "setanon_dagster.SetanonReleaseComponent"
     check_knobs(ReleaseConfig, component["attributes"], "attributes")
     assert make(ReleaseConfig, component["attributes"]).k == 3
 

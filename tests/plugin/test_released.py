@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_dagster import owners
-from setanon_dagster.released import verify_file
+from setanon_dagster.verifier import owners
+from setanon_dagster.verifier.release_file import verify_file
 
 K = 3
 TYPES = {
@@ -221,7 +221,7 @@ def test_too_little_memory_is_no_verdict_and_says_so(tmp_path):
     judged(tmp_path, "queries", good("queries"))
     for memory in ("1KB", "64KB"):
         with pytest.raises(InvalidParameterError, match="memory must hold") as caught:
-            verify_file(tmp_path / "threads.parquet", K, memory=memory, threads=1)
+            verify_file(tmp_path / "threads.parquet", K, memory=memory, cores=1)
         assert caught.value.__context__ is None
 
 

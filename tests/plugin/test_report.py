@@ -5,9 +5,10 @@ from importlib.resources import files
 from itertools import pairwise
 
 import pytest
-from reports import COST, LOSSES, SMALL, THREADS, VERDICT, Page, certified, point
+from support.reports import COST, LOSSES, SMALL, THREADS, VERDICT, Page, certified, point
 
-from setanon_dagster.report import GroupSize, Measure, RoundCost, ShownThread, Word, page
+from setanon_dagster.report.model import GroupSize, Measure, RoundCost, ShownThread, Word
+from setanon_dagster.report.page import page
 from setanon_dagster.report.tables import bins, factor
 
 pytest.importorskip("jinja2")

@@ -9,18 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
-from reports import COST, SMALL, certified
+from support.reports import COST, SMALL, certified
 
 from setanon_core.errors import SetanonError
-from setanon_dagster.report import (
-    GroupSize,
-    RoundCost,
-    measures_of,
-    report_of,
-    sweep_points,
-    write_report,
-)
-from setanon_dagster.report.aggregates import opened
+from setanon_dagster.report.build import report_of, write_report
+from setanon_dagster.report.counts import opened
+from setanon_dagster.report.model import GroupSize, RoundCost, measures_of, sweep_points
 from setanon_dagster.report.sample import LONGEST, SHOWN, compare
 
 TYPED = {
@@ -166,7 +160,7 @@ def test_a_file_that_lacks_a_column_is_refused_without_its_contents(stages):
 
 def test_what_spills_lies_in_a_private_folder(stages, tmp_path):
     spill = tmp_path / "spill"
-    with opened(stages, spill=spill, memory="100MB", threads=1) as connection:
+    with opened(stages, spill=spill, memory="100MB", cores=1) as connection:
         (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchone()
         assert spill in Path(folder).parents
         assert stat.S_IMODE(spill.stat().st_mode) == 0o700
@@ -211,7 +205,7 @@ def test_a_measure_of_nothing_is_unknown():
 
 
 def test_a_real_release_agrees_with_its_certificate(good):
-    from trial import path_of
+    from support.trial import path_of
 
     config, _ = good
     latest = (Path(config.out) / "releases" / "latest").resolve()

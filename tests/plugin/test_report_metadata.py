@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reports import COST, SMALL, THREADS, certified
+from support.reports import COST, SMALL, THREADS, certified
 
 dg = pytest.importorskip("dagster")
 

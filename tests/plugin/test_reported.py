@@ -4,11 +4,11 @@ import pytest
 
 dg = pytest.importorskip("dagster")
 
-from trial import asked, latest, make, releases  # noqa: E402 - after the skip
+from support.trial import asked, latest, make, releases  # noqa: E402 - after the skip
 
 from setanon_dagster import assets  # noqa: E402
 from setanon_dagster.config import ReleaseConfig  # noqa: E402
-from setanon_dagster.report import REPORT  # noqa: E402
+from setanon_dagster.report.build import REPORT  # noqa: E402
 
 WORDS = ("pine", "straw", "garden", "copper", "kettle", "mulch", "xylotrope")
 

@@ -8,10 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from sourced import HEADER, ROW, refused, rows
+from support.sourced import HEADER, ROW, refused, rows
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.sources import REASONS, Source, blocks, lines, read_source
+from setanon_dagster.sources import blocks, lines
+from setanon_dagster.sources.loading import REASONS
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source import Source
 
 
 def test_clean_blocks_take_the_fast_way(read, monkeypatch):

@@ -1,10 +1,11 @@
 """Baskets, as pairs or one a line, with users or without."""
 
 import pytest
-from sourced import refused, rows
+from support.sourced import refused, rows
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.sources import Source, read_source
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source import Source
 
 
 @pytest.mark.parametrize(

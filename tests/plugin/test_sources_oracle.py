@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from setanon_dagster.sources import Source, blocks, columns, lines, read_source
+from setanon_dagster.sources import blocks, lines, sniffing
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source import Source
 
 # An oracle: character by character, one file, no engine.
 
@@ -155,7 +157,7 @@ def test_nasty_files_are_read_as_the_oracle_reads_them(  # noqa: PLR0913, PLR091
     tmp_path, monkeypatch, quoting, block, data, longest, encoding
 ):
     monkeypatch.setattr(lines.blocks, "__defaults__", (block,))
-    monkeypatch.setattr(columns, "HEAD", 1)
+    monkeypatch.setattr(sniffing, "HEAD", 1)
     mark = b"," if quoting else b"\t"
     clean = mark.join([b"u0", b"2024-01-01", b"q"]) + b"\n"
     whole = clean + data

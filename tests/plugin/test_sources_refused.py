@@ -6,11 +6,12 @@ import gzip
 from datetime import datetime, timedelta
 
 import pytest
-from sourced import HEADER, table_of
+from support.sourced import HEADER, table_of
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
-from setanon_dagster.sources import Source, read_source
-from setanon_dagster.sources.intake import Intake
+from setanon_dagster.sources.loading import Intake
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source import Source
 
 CANARY = "zyxcanary"
 

@@ -6,9 +6,11 @@ from datetime import datetime
 
 import duckdb
 import pytest
-from sourced import ROW, refused, rows, table_of
+from support.sourced import ROW, refused, rows, table_of
 
-from setanon_dagster.sources import Source, columns, read_source
+from setanon_dagster.sources import sniffing
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source import Source
 
 TABLE = """SELECT * FROM (VALUES
   (1, TIMESTAMPTZ '2024-01-02 05:04:05+02', 'pine straw'), (NULL, TIMESTAMPTZ '2024-01-02', 'a'),
@@ -31,7 +33,7 @@ def test_a_duckdb_table_is_a_source(tmp_path, name):
 
 
 def test_a_parquet_file_is_a_source(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "ROWS", 2)
+    monkeypatch.setattr(sniffing, "ROWS", 2)
     path = tmp_path / "it's.parquet"
     duckdb.sql(TABLE).write_parquet(str(path))
     found = read_source(Source(str(path)))

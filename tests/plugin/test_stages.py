@@ -10,24 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from setanon_core.baskets import Baskets, anonymize_baskets
-from setanon_core.keywords import keywords
-from setanon_core.log import Log, anonymize_log
-from setanon_core.log import threads_of as core_threads
-from setanon_core.model import Certificate, Cost
-from setanon_core.pipeline import sweep
-from setanon_core.release import QueryRelease, ReleaseCost, ReleaseParams
-from setanon_dagster.demo import demo_rows
-from setanon_dagster.publish import publish
-from setanon_dagster.stages import (
-    TOTAL,
-    anonymize_clusters,
-    basket_clusters_table,
-    clusters_table,
-    cost_table,
-    threads_of,
-    threads_table,
-)
+from setanon_core.keywords.tokenize import tokenize
+from setanon_core.model.groups import Certificate, Cost
+from setanon_core.model.inputs import Baskets, Log
+from setanon_core.model.publication import QueryRelease, ReleaseCost
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.baskets import anonymize_baskets
+from setanon_core.pipeline.log import anonymize_log
+from setanon_core.pipeline.log import threads_of_log as core_threads
+from setanon_core.pipeline.release_threads import sweep
+from setanon_dagster.demo.log import demo_rows
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.stages.anonymize import anonymize_clusters
+from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
+from setanon_dagster.stages.cost_report import TOTAL, cost_table
+from setanon_dagster.stages.stored_threads import load_threads
+from setanon_dagster.stages.threads import threads_table
 
 SECRET = b"made up for a test"
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
@@ -196,7 +194,7 @@ def test_threads_and_clusters_have_the_columns_of_the_contract():
 def test_a_sweep_is_the_core_s(method):
     params, ks = asked(method=method), range(2, 6)
     clusters = clusters_table(threads_table(raw_of(demo()), params), params)
-    table = cost_table(sweep(threads_of(clusters, params), params, ks), params)
+    table = cost_table(sweep(load_threads(clusters, params), params, ks), params)
     assert table.column_names == COST
     totals = [row for row in table.to_pylist() if row["round"] == TOTAL]
     costs = list(sweep(core_threads(Log.from_rows(demo()), params), params, ks))
@@ -241,4 +239,4 @@ def test_queries_are_cut_as_the_core_cuts_them_however_plain(queries):
     table = clusters_table(threads_table(raw, asked()), asked())
 
     found = dict(zip(table["user"].to_pylist(), table["words"].to_pylist(), strict=True))
-    assert found == {f"u{place}": keywords(text) for place, text in enumerate(queries)}
+    assert found == {f"u{place}": tokenize(text) for place, text in enumerate(queries)}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from storing import (
+from support.storing import (
     FULL,
     TYPES,
     asset_of,
@@ -28,8 +28,9 @@ from storing import (
 )
 
 from setanon_core.errors import InvalidParameterError
-from setanon_dagster.parquet import connect, read_parquet, write_parquet
-from setanon_dagster.storage import Made
+from setanon_dagster.io_manager import StoredFile
+from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 
 
 def test_a_table_comes_back_as_it_was_whatever_it_is_given_as(tmp_path):
@@ -169,7 +170,7 @@ def test_empty_lists_of_a_known_type_stay_lists_of_that_type(tmp_path):
 def test_a_file_that_was_made_is_taken_away_whole(tmp_path):
     made = tmp_path / "made.parquet"
     rows = write_parquet(pa.table({"line": [1, 2]}), made)
-    result = run(tmp_path / "stages", asset_of(Made(made, rows)))
+    result = run(tmp_path / "stages", asset_of(StoredFile(made, rows)))
     assert metadata(result)["dagster/row_count"].value == 2
     assert parquet.read_table(stored(tmp_path / "stages"))["line"].to_pylist() == [1, 2]
     assert not made.exists()
@@ -177,7 +178,7 @@ def test_a_file_that_was_made_is_taken_away_whole(tmp_path):
 
 @pytest.mark.parametrize("sizes", [[10], [1, 9], [3, 3, 4], [1] * 10])
 def test_the_sizes_of_batches_do_not_change_a_byte(tmp_path, monkeypatch, sizes):
-    monkeypatch.setattr("setanon_dagster.parquet.ROW_GROUP_SIZE", 4096)
+    monkeypatch.setattr("setanon_dagster.storage.parquet.ROW_GROUP_SIZE", 4096)
     table = pa.table({"line": range(10_000), "query": [f"query {n % 7}" for n in range(10_000)]})
     write_parquet(table, tmp_path / "table.parquet")
     ends = [1000 * sum(sizes[: n + 1]) for n in range(len(sizes))]
@@ -201,7 +202,7 @@ def test_none_and_a_materialize_result_store_nothing(tmp_path):
 
 def test_the_functions_for_files_do_not_import_dagster():
     code = (
-        "import sys, setanon_dagster.parquet\n"
+        "import sys, setanon_dagster.storage.parquet\n"
         "sys.exit('dagster' in sys.modules or 'pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0  # noqa: S603

@@ -10,10 +10,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from storing import DAYS, digest, files_in, loaded, partitioned, run, storage_in
+from support.storing import DAYS, digest, files_in, loaded, partitioned, run, storage_in
 
 from setanon_core.errors import InvalidParameterError
-from setanon_dagster.parquet import LEVEL, QUICK, connect, read_parquet, write_parquet
+from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.parquet import FAST_LEVEL, PUBLISHED_LEVEL, read_parquet, write_parquet
 
 BIG = "SELECT i, 'w' || hash(i) % 977 AS w, ['a' || i % 7, 'b'] AS l FROM range(300000) t(i)"
 
@@ -23,7 +24,7 @@ BIG = "SELECT i, 'w' || hash(i) % 977 AS w, ['a' || i % 7, 'b'] AS l FROM range(
 def test_the_same_rows_give_the_same_bytes_on_any_number_of_threads(tmp_path, order_by, kind):
     digests = set()
     for threads in (1, 2, 4):
-        with connect(threads=threads) as connection:
+        with connect(cores=threads) as connection:
             relation = connection.sql(BIG)
             data = {
                 "relation": lambda relation=relation: relation,
@@ -37,7 +38,7 @@ def test_the_same_rows_give_the_same_bytes_on_any_number_of_threads(tmp_path, or
 
 
 def test_settings_reach_duckdb_and_wrong_ones_are_named(tmp_path):
-    storage = storage_in(tmp_path, memory_limit="300MiB", threads=1)
+    storage = storage_in(tmp_path, memory_limit="300MiB", cores=1)
     ask = "SELECT current_setting('threads'), current_setting('memory_limit'), "
     with storage.connect() as connection:
         seen = connection.sql(ask + "current_setting('temp_directory')").fetchall()[0]
@@ -46,7 +47,7 @@ def test_settings_reach_duckdb_and_wrong_ones_are_named(tmp_path):
     with pytest.raises(InvalidParameterError, match=r"memory_limit must be .*got 'much'"):
         connect(memory_limit="much")
     with pytest.raises(InvalidParameterError, match=r"threads must be .*got 0"):
-        connect(threads=0)
+        connect(cores=0)
 
 
 def test_a_connection_does_not_look_among_python_variables():
@@ -75,7 +76,7 @@ import dagster as dg, pyarrow as pa
 from setanon_dagster.storage import DuckDBParquetStorage
 
 folder, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
-storage = DuckDBParquetStorage(folder=folder, threads=1)
+storage = DuckDBParquetStorage(folder=folder, cores=1)
 parts = dg.StaticPartitionsDefinition(["same", "a", "b", "c"])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -112,7 +113,7 @@ def test_processes_that_write_at_once_never_fail_and_never_tear_a_file(tmp_path)
     while any(writer.poll() is None for writer in writers):
         if not path.exists():
             continue
-        with connect(threads=1) as connection:
+        with connect(cores=1) as connection:
             relation = read_parquet(path, connection)
             found = relation.aggregate(
                 "count(*), count(DISTINCT writer), count(DISTINCT words), min(words[2]::INT)"
@@ -154,8 +155,8 @@ def test_a_relation_goes_on_reading_the_files_it_was_made_of(tmp_path):
 
 def test_a_quicker_level_changes_the_bytes_and_not_the_rows(tmp_path):
     table = pa.table({"query": [f"pine straw {line * line % 997}" for line in range(20_000)]})
-    paths = [tmp_path / f"{level}.parquet" for level in (LEVEL, QUICK)]
-    for path, level in zip(paths, (LEVEL, QUICK), strict=True):
+    paths = [tmp_path / f"{level}.parquet" for level in (PUBLISHED_LEVEL, FAST_LEVEL)]
+    for path, level in zip(paths, (PUBLISHED_LEVEL, FAST_LEVEL), strict=True):
         assert write_parquet(table, path, level=level) == len(table)
     assert parquet.read_table(paths[0]) == parquet.read_table(paths[1])
     assert paths[0].read_bytes() != paths[1].read_bytes()

@@ -12,10 +12,20 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from storing import CANARY, FULL, asset_of, digest, files_in, loaded, relation_of, run, stored
+from support.storing import (
+    CANARY,
+    FULL,
+    asset_of,
+    digest,
+    files_in,
+    loaded,
+    relation_of,
+    run,
+    stored,
+)
 
 from setanon_core.errors import SetanonError
-from setanon_dagster.parquet import write_parquet
+from setanon_dagster.storage.parquet import write_parquet
 
 
 def failing_reader(error):
@@ -86,7 +96,7 @@ def test_what_a_killed_process_leaves_is_no_data(tmp_path):
     code = (
         "import os, sys, pyarrow as pa\n"
         "from pathlib import Path\n"
-        "from setanon_dagster.parquet import write_parquet\n"
+        "from setanon_dagster.storage.parquet import write_parquet\n"
         "def batches():\n"
         "    for _ in range(20): yield pa.record_batch({'n': list(range(100_000))})\n"
         "    os._exit(9)\n"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storing import (
+from support.storing import (
     CANARY,
     DAYS,
     FULL,
@@ -23,8 +23,9 @@ from storing import (
 )
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
-from setanon_dagster.parquet import connect, read_parquet, write_parquet
-from setanon_dagster.storage import DuckDBParquetStorage, _file_name, _partition_name
+from setanon_dagster.io_manager import DuckDBParquetStorage, _file_name, _partition_name
+from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 
 
 def test_all_partitions_are_one_table_in_key_order(tmp_path):

@@ -5,10 +5,10 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
-from storing import CANARY, asset_of, files_in, loaded, metadata, relation_of, run
+from support.storing import CANARY, asset_of, files_in, loaded, metadata, relation_of, run
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.parquet import write_parquet
+from setanon_dagster.storage.parquet import write_parquet
 
 UNKNOWN = [
     pd.DataFrame({"words": [[], []]}),

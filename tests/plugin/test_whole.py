@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from setanon_dagster.whole import whole
+from setanon_dagster.storage.atomic import atomic_write
 
 
 def mode(path):
@@ -13,7 +13,7 @@ def mode(path):
 
 def test_a_file_has_its_name_and_mode_when_it_is_complete(tmp_path):
     target = tmp_path / "page.html"
-    with whole(target, 0o644) as file:
+    with atomic_write(target, 0o644) as file:
         assert (mode(file), file.parent, file.suffix) == (0o600, tmp_path, ".part")
         assert not target.exists()
         file.write_text("pine")
@@ -24,7 +24,7 @@ def test_a_file_has_its_name_and_mode_when_it_is_complete(tmp_path):
 def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     target = tmp_path / "page.html"
     target.write_text("old")
-    with pytest.raises(LookupError), whole(target) as file:
+    with pytest.raises(LookupError), atomic_write(target) as file:
         {}[file.write_text("half")]
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]

@@ -4,15 +4,14 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from setanon_core import editing
-from setanon_core.grouping.local_search import BLOCK, local_search
-from setanon_core.grouping.open_itemsets import open_itemsets
-from setanon_core.log import anonymize_log
-from setanon_core.params import Params
-from setanon_core.records import Records
-from setanon_core.release import ReleaseParams
-from setanon_dagster import workers as module
-from setanon_dagster.workers import workers
+from setanon_core import edit_batches
+from setanon_core.columns.records import Records
+from setanon_core.grouping.improve.local_search import BLOCK, local_search
+from setanon_core.grouping.starts.open_itemsets import open_itemsets
+from setanon_core.params import Params, ReleaseParams
+from setanon_core.pipeline.log import anonymize_log
+from setanon_dagster.engines import pools as module
+from setanon_dagster.engines.pools import process_pool
 
 
 def threads(n=6 * BLOCK):
@@ -31,7 +30,7 @@ def test_processes_find_the_groups_that_one_finds(monkeypatch):
     used = []
     monkeypatch.setattr(module, "lent", lambda each: used.append(each) or lent(each))
 
-    with workers(2, len(records)):
+    with process_pool(2, len(records)):
         together = local_search(records, labels, params)
 
     assert len(used) == 1
@@ -47,11 +46,11 @@ def test_processes_make_the_release_that_one_makes(monkeypatch):
         for t in range(400)
     ]
     monkeypatch.setattr(module, "ENOUGH", 0)
-    monkeypatch.setattr(editing, "WORDS_AT_ONCE", 50)
+    monkeypatch.setattr(edit_batches, "WORDS_AT_ONCE", 50)
     params = ReleaseParams(3, secret=b"for tests only")
 
     alone = anonymize_log(log, params)
-    with workers(2, len(log)):
+    with process_pool(2, len(log)):
         together = anonymize_log(log, params)
 
     assert len(alone[0].queries) > 100
@@ -67,7 +66,7 @@ def test_work_is_handed_out_as_it_is_needed():
 
     taken = []
     numbers = (taken.append(n) or n for n in range(100))
-    results = module.Processes(Pool(), 2).each(str, numbers)
+    results = module.Processes(Pool(), 2).map_ordered(str, numbers)
 
     assert [next(results) for _ in range(3)] == ["0", "1", "2"]
     assert len(taken) <= 3 + 2 * module.AHEAD
@@ -77,7 +76,7 @@ def test_work_is_handed_out_as_it_is_needed():
 def test_few_threads_or_one_worker_start_no_process(monkeypatch):
     monkeypatch.setattr(module, "ProcessPoolExecutor", None)
 
-    with workers(1, 10**9), workers(8, module.ENOUGH - 1):
+    with process_pool(1, 10**9), process_pool(8, module.ENOUGH - 1):
         pass
 
 

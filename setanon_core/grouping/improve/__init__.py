@@ -1,0 +1,1 @@
+"""Steps that lower the cost of given groups."""

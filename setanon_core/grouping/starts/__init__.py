@@ -1,0 +1,1 @@
+"""Groupers: each forms groups from scratch."""

@@ -1,0 +1,1 @@
+"""The nouns that stages pass to each other."""

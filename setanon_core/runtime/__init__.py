@@ -1,0 +1,1 @@
+"""Progress and parallel execution, pluggable by the caller."""

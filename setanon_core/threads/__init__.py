@@ -1,0 +1,1 @@
+"""Section 5.1: the queries of a session, separated into threads by topic."""

@@ -1,0 +1,1 @@
+"""A synthetic log, and its release."""

@@ -1,0 +1,1 @@
+"""The release gate: stage, verify, publish."""

@@ -1,0 +1,1 @@
+"""Asset checks: counts of stages and releases, judged by Great Expectations."""

@@ -1,0 +1,1 @@
+"""Progress logging, memory, imports and interrupts of a run."""

@@ -1,0 +1,1 @@
+"""Parquet files, DuckDB connections, atomic writes, private folders."""

@@ -1,0 +1,1 @@
+"""Verification of published files, with code that shares nothing with their makers."""

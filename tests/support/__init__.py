@@ -1,0 +1,1 @@
+"""What several test files use: oracles, strategies, sample data, runs."""
