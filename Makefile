@@ -6,10 +6,16 @@ READY := .venv/ready
 # To release something, less is needed than to develop; what is there already will do.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test check docs bench release screenshots ui clean
+.PHONY: test test-slow test-all check docs bench release screenshots ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
+
+# Browsers, killed processes, whole projects and benchmarks: minutes, not seconds.
+test-slow: $(READY)
+	$(BIN)/pytest -q -n $(WORKERS) -m slow
+
+test-all: test test-slow
 
 check: $(READY)
 	$(BIN)/ruff check .

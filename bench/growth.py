@@ -9,8 +9,7 @@ import numpy as np
 from instances import threads
 from measure import peak_megabytes, seconds
 
-from setanon_core import Records, verify
-from setanon_core.pipeline import anonymize
+from setanon_core import Records, anonymize, verify
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 K = 3

@@ -7,13 +7,12 @@ from math import fsum
 import numpy as np
 from instances import small
 
-from setanon_core import Params, Records
+from setanon_core import Params, Records, anonymize
 from setanon_core.grouping.bounds.lower_bound import lower_bound
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.methods import RECIPES, cheapest
 from setanon_core.grouping.starts.exact import optimum
-from setanon_core.pipeline import anonymize
 
 METHODS = {
     "best": {},

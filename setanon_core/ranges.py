@@ -3,7 +3,6 @@
 import operator
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.threads.similarity import _seen
 
 
 def check_k(k: object) -> int:
@@ -49,3 +48,7 @@ def check_least(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         seen = _seen(value)
         raise InvalidParameterError(f"{name} must be an integer of at least {least}; got {seen}.")
+
+
+def _seen(value: object) -> str:
+    return str(value) if isinstance(value, int | float) else f"type {type(value).__name__}"

@@ -9,7 +9,10 @@ import pytest
 BENCH = Path(__file__).parents[1] / "bench"
 SIZE = 2_000
 
-pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="needs the benchmarks")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not BENCH.is_dir(), reason="needs the benchmarks"),
+]
 
 CHILD = "b = bytearray(80 << 20); import time; time.sleep(1)"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}], check=True)"

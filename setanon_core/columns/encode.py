@@ -87,7 +87,7 @@ def _number_integers(values: npt.NDArray[Any]) -> tuple[Ints, Vocabulary]:
 def encode_first_seen(values: Iterable[Name]) -> tuple[Ints, list[Name]]:
     """Number the values by first appearance, and list them in that order.
 
-    >>> numbers, distinct = appearances(["b", "a", "b"])
+    >>> numbers, distinct = encode_first_seen(["b", "a", "b"])
     >>> numbers.tolist(), distinct
     ([0, 1, 0], ['b', 'a'])
     """
@@ -141,7 +141,7 @@ def encode_times(times: npt.ArrayLike) -> Ints:
     """Times as numbers that only their order matters of: integers, or dates with times.
 
     >>> from datetime import UTC
-    >>> moments([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
+    >>> encode_times([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
     [1141214400000000, 0]
     """
     try:

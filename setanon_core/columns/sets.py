@@ -198,7 +198,7 @@ def sorted_unique(numbers: Ints) -> Ints:
 def first_positions(numbers: Ints) -> Ints:
     """Where each number, of all from 0 on, appears first.
 
-    >>> appearances_of(np.array([1, 0, 1])).tolist()
+    >>> first_positions(np.array([1, 0, 1])).tolist()
     [1, 0]
     """
     first = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
@@ -210,7 +210,7 @@ def first_positions(numbers: Ints) -> Ints:
 def inverse_order(order: Ints | list[int]) -> Ints:
     """Where each one stands in this order.
 
-    >>> ranks_of([2, 0, 1]).tolist()
+    >>> inverse_order([2, 0, 1]).tolist()
     [1, 2, 0]
     """
     rank = np.empty(len(order), np.int64)
@@ -221,7 +221,7 @@ def inverse_order(order: Ints | list[int]) -> Ints:
 def dense_ranks(numbers: Ints) -> tuple[Ints, int]:
     """The place of each number among the distinct ones, and how many these are.
 
-    >>> places, distinct = in_order(np.array([7, 3, 7]))
+    >>> places, distinct = dense_ranks(np.array([7, 3, 7]))
     >>> places.tolist(), distinct
     ([1, 0, 1], 2)
     """

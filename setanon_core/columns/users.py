@@ -8,7 +8,7 @@ from setanon_core.columns.sets import Ints, run_starts
 def user_ranks(groups: Ints, users: Ints) -> tuple[Ints, Ints]:
     """For each record the place of its user among those of its group, from 0, and their number.
 
-    >>> place, number = nth_users(np.array([7, 7, 7, 9]), np.array([4, 2, 4, 4]))
+    >>> place, number = user_ranks(np.array([7, 7, 7, 9]), np.array([4, 2, 4, 4]))
     >>> place.tolist(), number.tolist()
     ([1, 0, 1, 0], [2, 2, 2, 1])
     """
@@ -26,7 +26,7 @@ def user_ranks(groups: Ints, users: Ints) -> tuple[Ints, Ints]:
 def earlier_occurrences(*columns: Ints) -> Ints:
     """For each row how many earlier rows are the same in all columns.
 
-    >>> repeats(np.array([5, 6, 5, 5])).tolist()
+    >>> earlier_occurrences(np.array([5, 6, 5, 5])).tolist()
     [0, 0, 1, 2]
     """
     order = np.lexsort(columns[::-1])

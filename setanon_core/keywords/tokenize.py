@@ -47,7 +47,7 @@ def tokenize(query: str) -> list[str]:
     hyphen, ampersand, at sign or low line joins them when it stands between two, and a comma
     between digits; any other punctuation parts them. Addresses stay whole.
 
-    >>> keywords('+Dekalb "county shelter" c++ www.Example.com/a?b=1, ga.')
+    >>> tokenize('+Dekalb "county shelter" c++ www.Example.com/a?b=1, ga.')
     ['dekalb', 'county', 'shelter', 'c++', 'www.example.com/a?b=1', 'ga']
     """
     if query.isascii():

@@ -24,8 +24,8 @@ def listen_to_progress(reporter: ProgressListener) -> Iterator[None]:
     """Let `reporter` hear of all steps inside, besides those who listen already.
 
     >>> heard = []
-    >>> with reported_to(lambda *told: heard.append(told)):
-    ...     report("threads", 3, 10)
+    >>> with listen_to_progress(lambda *told: heard.append(told)):
+    ...     report_progress("threads", 3, 10)
     >>> heard
     [('threads', 3, 10)]
     """
@@ -45,7 +45,7 @@ def report_progress(what: str, done: int, total: int = 0) -> None:
 def with_progress(what: str, steps: Sequence[Each]) -> Iterator[Each]:
     """Tell now and then how many of very many small steps are done.
 
-    >>> list(reported("letters", "abc"))
+    >>> list(with_progress("letters", "abc"))
     ['a', 'b', 'c']
     """
     for start in range(0, len(steps), EVERY):

@@ -60,7 +60,7 @@ def separate_threads(  # noqa: PLR0913 - three columns, and what to make of them
     With `texts`, `queries` are numbers of texts; the default measure is `EditDistance()`.
 
     >>> log = ["pine straw", "caffeine", "pine straw delivery", "pine straw"]
-    >>> separate([7, 7, 7, 5], [1, 2, 3, 1], log).tolist()
+    >>> separate_threads([7, 7, 7, 5], [1, 2, 3, 1], log).tolist()
     [1, 2, 1, 0]
     """
     owner, time = integer_column("users", users), integer_column("times", times)
@@ -91,7 +91,7 @@ def separate_threads(  # noqa: PLR0913 - three columns, and what to make of them
 def time_order(owner: Ints, time: Ints) -> Ints:
     """The rows by user, then by time; where an engine has sorted them, they are so already.
 
-    >>> by_time(np.array([7, 7, 5]), np.array([2, 1, 3])).tolist()
+    >>> time_order(np.array([7, 7, 5]), np.array([2, 1, 3])).tolist()
     [2, 1, 0]
     """
     same, rises = owner[1:] == owner[:-1], owner[1:] > owner[:-1]

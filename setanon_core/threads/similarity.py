@@ -231,7 +231,3 @@ def _points(text: str) -> npt.NDArray[np.unsignedinteger[Any]]:
     if text.isascii():
         return np.frombuffer(text.encode(), np.uint8)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-
-
-def _seen(value: object) -> str:
-    return str(value) if isinstance(value, int | float) else f"type {type(value).__name__}"

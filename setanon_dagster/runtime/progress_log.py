@@ -41,7 +41,7 @@ class ProgressLogger:
 def progress_sentence(what: str, done: int, total: int, rate: float) -> str:
     """How far, how fast, and how long still.
 
-    >>> sentence("threads", 250_000, 1_000_000, 50_000.0)
+    >>> progress_sentence("threads", 250_000, 1_000_000, 50_000.0)
     'threads: 250,000 of 1,000,000, 50,000 a second, 15 s left'
     """
     of = f" of {total:,}" if total else ""

@@ -14,7 +14,7 @@ Each = TypeVar("Each")
 def prefetch(pieces: Iterable[Each]) -> Iterator[Each]:
     """The same pieces; while one is used, another thread makes the next.
 
-    >>> list(ahead(range(3)))
+    >>> list(prefetch(range(3)))
     [0, 1, 2]
     """
     coming = iter(pieces)
@@ -48,7 +48,7 @@ def rebatch(
     of an error at most.
 
     >>> table = pa.table({"line": [1, 2, 3, 4, 5]})
-    >>> [len(batch) for batch in rebatched(table, 2)]
+    >>> [len(batch) for batch in rebatch(table, 2)]
     [2, 2, 1]
     """
     batches = data.to_batches() if isinstance(data, pa.Table) else data

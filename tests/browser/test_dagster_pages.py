@@ -17,6 +17,8 @@ from support.driving import CHECKED, GROUP, JOB, spoiled, watched
 
 from setanon_dagster.translator import LOG, STAGES
 
+pytestmark = pytest.mark.slow
+
 HARMLESS = (
     # Dagster's pages follow runs by a socket, and a page that is left closes it.
     re.compile(r"WebSocket connection to '\S+/graphql' failed"),

@@ -11,6 +11,8 @@ from support.reports import SMALL, THREADS, VERDICT, certified
 
 from setanon_dagster.report.build import write_report
 
+pytestmark = pytest.mark.slow
+
 WHOLE = replace(SMALL, threads=THREADS)
 REFUSED = certified(WHOLE, verdict={**VERDICT, "smallest_group": 2, "violations": 1})
 SHAPES = {"desk": (1280, 720), "phone": (360, 740)}

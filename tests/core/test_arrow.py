@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core import verify
+from setanon_core import anonymize, verify
 from setanon_core.columns.records import Records
 from setanon_core.errors import MalformedInputError
-from setanon_core.pipeline import anonymize
 
 CANARY = "canary-7f3a"
 LISTS = pa.list_(pa.string())

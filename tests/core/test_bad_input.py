@@ -6,9 +6,14 @@ import traceback
 import numpy as np
 import pytest
 
-from setanon_core import InvalidParameterError, MalformedInputError, Records, SetanonError
+from setanon_core import (
+    InvalidParameterError,
+    MalformedInputError,
+    Records,
+    SetanonError,
+    anonymize,
+)
 from setanon_core.params import GROUPERS, METHODS, OPERATIONS
-from setanon_core.pipeline import anonymize
 
 CANARY = "canary-7f3a"
 DATA = [{CANARY, "b"}, {CANARY}]

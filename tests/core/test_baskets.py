@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setanon_core import MalformedInputError, verify
+from setanon_core import MalformedInputError, anonymize, verify
 from setanon_core.columns.encode import encode_values
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.publication import SetRelease
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline import anonymize
 from setanon_core.pipeline.baskets import anonymize_baskets
 
 SECRET = b"for tests only"

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.oracles import random_records
 
-from setanon_core import verify
+from setanon_core import anonymize, verify
 from setanon_core.columns.records import Records
 from setanon_core.grouping.bounds import lower_bound
 from setanon_core.grouping.improve import duplicates, local_search
 from setanon_core.grouping.methods import group
 from setanon_core.grouping.starts import star
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.pipeline import anonymize
 from setanon_core.pipeline.anonymize import canonical_order
 
 CUTS = {"as they are": None, "tiny": 8}
@@ -31,7 +30,7 @@ def _blocks(request, monkeypatch):
     if CUTS[request.param]:
         monkeypatch.setattr(local_search, "BLOCK", 8)
         monkeypatch.setattr(star, "STAR_BLOCK", 10)
-        monkeypatch.setattr(duplicates, "IN_PLAY", 1)
+        monkeypatch.setattr(duplicates, "KEPT_IN_PLAY", 1)
 
 
 def instances(count, largest=45):
@@ -169,7 +168,7 @@ def test_the_hash_seed_of_python_changes_nothing():
 
 
 def test_settled_records_share_no_group_with_those_in_play_before_algorithm_1(monkeypatch):
-    monkeypatch.setattr(duplicates, "IN_PLAY", 1)
+    monkeypatch.setattr(duplicates, "KEPT_IN_PLAY", 1)
     monkeypatch.setattr(local_search, "BLOCK", 4)
     for seed in range(6):
         data = random_records(np.random.default_rng(seed), 70, 3, (None, 30)[seed % 2])

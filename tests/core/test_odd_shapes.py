@@ -6,9 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from setanon_core import verify
+from setanon_core import anonymize, verify
 from setanon_core.params import METHODS, OPERATIONS
-from setanon_core.pipeline import anonymize
 
 POPULARITY = np.arange(1, 301) ** -0.8 / (np.arange(1, 301) ** -0.8).sum()
 

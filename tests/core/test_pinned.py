@@ -5,8 +5,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from setanon_core import Records
-from setanon_core.pipeline import anonymize
+from setanon_core import Records, anonymize
 
 
 def made_up_log(n=600):

@@ -196,8 +196,9 @@ def test_a_sweep_costs_what_each_k_costs_and_makes_threads_and_clusters_once(
     knobs = {"method": method, "identity": identity}
     rows, ks = made_up_log(120), (2, 3, 6, 200)
     expected = [anonymized(rows, k=k, **knobs)[2] for k in ks]
-    separate, keys = Mock(wraps=log_module.separate), Mock(wraps=release_threads.cluster_keys)
-    monkeypatch.setattr(log_module, "separate", separate)
+    separate = Mock(wraps=log_module.separate_threads)
+    keys = Mock(wraps=release_threads.cluster_keys)
+    monkeypatch.setattr(log_module, "separate_threads", separate)
     monkeypatch.setattr(release_threads, "cluster_keys", keys)
 
     params = params_of(**knobs)
@@ -262,7 +263,7 @@ def test_a_keyword_that_too_few_users_typed_is_refused_whatever_the_groups():
     nobody = replace(threads.keywords, held=np.zeros_like(threads.keywords.held))
 
     with pytest.raises(NotAnonymousError, match="users must have typed every published keyword"):
-        release_threads.release_of(replace(threads, keywords=nobody), result, params_of())
+        release_threads.build_release(replace(threads, keywords=nobody), result, params_of())
 
 
 def test_releases_of_other_data_or_parameters_have_no_id_in_common():

@@ -5,8 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from setanon_core import MalformedInputError, Records
-from setanon_core.pipeline import anonymize
+from setanon_core import MalformedInputError, Records, anonymize
 
 CANARY = "surname-of-one"
 RECORDS = [{"tea", "milk"}, {"tea", "milk"}, {"tea", CANARY}, {"coffee"}]

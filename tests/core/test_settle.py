@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.oracles import random_records
 
+from setanon_core import anonymize
 from setanon_core.columns.records import Records
 from setanon_core.grouping.improve import duplicates as module
 from setanon_core.grouping.improve.duplicates import KEPT_IN_PLAY, settled_duplicates
 from setanon_core.params import OPERATIONS, Params
-from setanon_core.pipeline import anonymize
 
 
 def by_hand(data, k, times):
@@ -35,7 +35,7 @@ def by_hand(data, k, times):
 
 @pytest.mark.parametrize("in_play", [1, 2, 3])
 def test_the_users_beyond_those_in_play_are_settled(in_play, monkeypatch):
-    monkeypatch.setattr(module, "IN_PLAY", in_play)
+    monkeypatch.setattr(module, "KEPT_IN_PLAY", in_play)
     some = 0
     for seed in range(30):
         data = random_records(np.random.default_rng(seed), 80, 3, (None, 40, 20)[seed % 3])

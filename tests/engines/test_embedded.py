@@ -95,8 +95,8 @@ def test_streams_hold_the_rows_of_the_tables(tmp_path, identity):
 
 
 def test_a_user_with_half_of_the_log_is_separated_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(stage, "LONGEST", 50)
-    monkeypatch.setattr(stage, "separate", partial(core.separate, longest=50))
+    monkeypatch.setattr(stage, "MAX_SESSION_QUERIES", 50)
+    monkeypatch.setattr(stage, "separate_threads", partial(core.separate_threads, longest=50))
     people = log()
     robot = people.set_column(0, "user", pa.array(["m"] * len(people)))
     both = pa.concat_tables([people, robot]).set_column(3, "line", pa.array(range(2 * len(people))))

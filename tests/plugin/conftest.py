@@ -19,7 +19,7 @@ def _certificates_are_valid():
 
     from setanon_dagster.gate import publish
 
-    real = publish.certificate_of
+    real = publish.build_certificate
 
     def held(*args, **kwargs):
         certificate = real(*args, **kwargs)
@@ -27,7 +27,7 @@ def _certificates_are_valid():
         return certificate
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "certificate_of", held)
+        patch.setattr(publish, "build_certificate", held)
         yield
 
 

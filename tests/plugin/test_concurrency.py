@@ -17,6 +17,8 @@ from support.trial import SETS as DUE
 from setanon_dagster.config import SECRET
 from setanon_dagster.verifier.release_file import verify_file
 
+pytestmark = pytest.mark.slow
+
 HERE = str(Path(__file__).parents[1])
 
 AT_ONCE = """

@@ -72,7 +72,7 @@ def test_it_ends_when_nobody_can_ask_any_more(monkeypatch):
 
 
 def test_no_process_is_started_where_it_would_not_help(monkeypatch):
-    monkeypatch.setattr(gx_worker, "Examiner", None)
+    monkeypatch.setattr(gx_worker, "ValidationWorker", None)
     with gx_worker.examiner():  # Great Expectations is loaded here
         pass
     monkeypatch.setattr(gx_worker, "SLOW", "no.such.module")

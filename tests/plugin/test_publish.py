@@ -245,6 +245,7 @@ for n in range(1, 200, 2):
 """
 
 
+@pytest.mark.slow
 def test_latest_is_whole_wherever_publishing_is_killed(tmp_path):
     first = published(inputs(tmp_path / "first"), tmp_path / "start")
     paths = inputs(tmp_path / "in", threads=10)

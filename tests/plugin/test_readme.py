@@ -65,6 +65,7 @@ def test_its_targets_are_in_the_makefile():
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
 
 
+@pytest.mark.slow
 def test_its_first_result_is_what_the_demo_prints(tmp_path):
     (shown,) = [block for block in blocks("text") if block.startswith("demo-…")]
     printed = CliRunner().invoke(main, ["demo", "--out", str(tmp_path)]).output

@@ -21,6 +21,8 @@ from click.testing import CliRunner
 
 from setanon_dagster.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [

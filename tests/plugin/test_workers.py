@@ -28,7 +28,7 @@ def test_processes_find_the_groups_that_one_finds(monkeypatch):
     alone = local_search(records, labels, params)
     monkeypatch.setattr(module, "ENOUGH", 0)
     used = []
-    monkeypatch.setattr(module, "lent", lambda each: used.append(each) or lent(each))
+    monkeypatch.setattr(module, "use_executor", lambda each: used.append(each) or lent(each))
 
     with process_pool(2, len(records)):
         together = local_search(records, labels, params)
@@ -66,7 +66,7 @@ def test_work_is_handed_out_as_it_is_needed():
 
     taken = []
     numbers = (taken.append(n) or n for n in range(100))
-    results = module.Processes(Pool(), 2).map_ordered(str, numbers)
+    results = module.ProcessPool(Pool(), 2).map_ordered(str, numbers)
 
     assert [next(results) for _ in range(3)] == ["0", "1", "2"]
     assert len(taken) <= 3 + 2 * module.AHEAD
@@ -80,4 +80,4 @@ def test_few_threads_or_one_worker_start_no_process(monkeypatch):
         pass
 
 
-lent = module.lent
+lent = module.use_executor
