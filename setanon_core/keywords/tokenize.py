@@ -47,8 +47,8 @@ def tokenize(query: str) -> list[str]:
     hyphen, ampersand, at sign or low line joins them when it stands between two, and a comma
     between digits; any other punctuation parts them. Addresses stay whole.
 
-    >>> tokenize('+Dekalb "county shelter" c++ www.Example.com/a?b=1, ga.')
-    ['dekalb', 'county', 'shelter', 'c++', 'www.example.com/a?b=1', 'ga']
+    >>> tokenize('+Dekston "county shelter" c++ www.Example.com/a?b=1, wx.')
+    ['dekston', 'county', 'shelter', 'c++', 'www.example.com/a?b=1', 'wx']
     """
     if query.isascii():
         return _ASCII.findall(query.lower().replace("`", "'"))

@@ -10,7 +10,7 @@ from setanon_core.edits import edit_queries
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Queries
 
-WORDS = ["animal", "county", "dekalb", "humane", "mulch", "pine", "shelter", "society", "straw"]
+WORDS = ["animal", "county", "dekston", "humane", "mulch", "pine", "shelter", "society", "straw"]
 
 
 def queries_of(threads):
@@ -37,22 +37,22 @@ def edited(threads, labels, *centers):
 
 
 def test_every_occurrence_of_a_deleted_word_leaves_and_empty_queries_disappear():
-    threads = [["pine straw dekalb", "dekalb", "dekalb straw pine dekalb"]]
+    threads = [["pine straw dekston", "dekston", "dekston straw pine dekston"]]
 
     assert edited(threads, [0], "pine straw") == [(0, "pine straw"), (0, "straw pine")]
 
 
 def test_an_added_word_goes_between_the_neighbours_that_it_has_elsewhere():
     threads = [
-        ["dekalb county animal shelter"],
-        ["humane society", "dekalb animal shelter"],
-        ["dekalb county humane society", "dekalb county animal shelter"],
+        ["dekston county animal shelter"],
+        ["humane society", "dekston animal shelter"],
+        ["dekston county humane society", "dekston county animal shelter"],
     ]
-    center = "animal county dekalb humane shelter society"
+    center = "animal county dekston humane shelter society"
 
     found = edited(threads, [0, 0, 0], center)
 
-    assert (1, "dekalb county animal shelter") in found
+    assert (1, "dekston county animal shelter") in found
     assert (1, "humane society") in found
 
 
@@ -63,7 +63,7 @@ def test_a_word_that_others_have_at_the_end_is_added_at_the_end():
 
 
 def test_a_thread_left_without_queries_gets_one_of_what_is_added():
-    threads = [["pine straw"], ["pine straw"], ["dekalb county"]]
+    threads = [["pine straw"], ["pine straw"], ["dekston county"]]
 
     assert edited(threads, [0, 0, 0], "pine straw")[2] == (2, "pine straw")
 

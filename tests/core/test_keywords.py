@@ -13,11 +13,11 @@ ASCII = st.text(st.characters(max_codepoint=127))
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("Effects of Nicotine", ["effects", "of", "nicotine"]),
+        ("Effects of Caffeine", ["effects", "of", "caffeine"]),
         ("don't dogs' 'tis O\u2019Neil can`t", ["don't", "dogs", "tis", "o'neil", "can't"]),
         ('+foods -"fast food" +proteins', ["foods", "fast", "food", "proteins"]),
-        ("lilburn, ga. (usa)", ["lilburn", "ga", "usa"]),
-        ("lilburn,ga;pines", ["lilburn", "ga", "pines"]),
+        ("ashby, wx. (usa)", ["ashby", "wx", "usa"]),
+        ("ashby,wx;pines", ["ashby", "wx", "pines"]),
         ("1,000 $5 3.5 24/7 2nd", ["1,000", "$5", "3.5", "24", "7", "2nd"]),
         ("c++ c# at&t e-mail x_y", ["c++", "c#", "at&t", "e-mail", "x_y"]),
         ("www.Example.com/A?b=1. example.org", ["www.example.com/a?b=1", "example.org"]),
@@ -96,8 +96,8 @@ def test_the_name_of_an_item_is_that_of_its_keyword_alone(identity):
 
 
 def test_items_do_not_depend_on_the_other_keywords():
-    both = items_of(["nicotine", "nicotnie", "shelter"], "minhash")
-    alone = items_of(["nicotine", "nicotnie"], "minhash")
+    both = items_of(["caffeine", "caffiene", "shelter"], "minhash")
+    alone = items_of(["caffeine", "caffiene"], "minhash")
 
     assert (both[0] == both[1]) == (alone[0] == alone[1])
     assert both[0] == both[1]  # the same letters, swapped

@@ -33,9 +33,9 @@ def test_the_county_is_added_between_its_neighbours(published):
 
 
 def test_what_everybody_asks_stays_as_it_was(published):
-    assert thread_about(published, "nicotine")[-2:] == [
-        "effects of nicotine",
-        "nicotine effects on the body",
+    assert thread_about(published, "caffeine")[-2:] == [
+        "effects of caffeine",
+        "caffeine effects on the body",
     ]
 
 
