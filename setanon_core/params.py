@@ -1,14 +1,33 @@
 """The knobs of one anonymization: frozen, and checked once when made."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Final, Literal, get_args
+from typing import Final, Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.keywords.tokenize import Identity, Tokenizer, tokenize
 from setanon_core.ranges import check_choice, check_k, integer
-from setanon_core.threads.similarity import EditDistance, SimilarityMeasure
+
+Identity = Literal["exact", "minhash"]
+
+Tokenizer = Callable[[str], Sequence[str]]
+"""Splits a query into keywords. Text without spaces between words needs a custom tokenizer."""
+
+Similar = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
+"""Maps two columns of text numbers to a Boolean column: whether each pair is similar."""
+
+
+class SimilarityMeasure(Protocol):
+    """Decides which pairs of queries are similar."""
+
+    def over(self, texts: Sequence[str]) -> Similar:
+        """Preprocess these distinct texts once; return a function that compares pairs of them."""
+        ...
+
 
 Method = Literal["best", "paper"]
 GrouperName = Literal["star", "suppression", "facility_location", "exact"]
@@ -100,11 +119,14 @@ class ReleaseParams(Params):
     format: Format = "queries"
     """What is published of a thread: its edited queries, or the set of its keywords."""
 
-    measure: SimilarityMeasure = field(default_factory=EditDistance)
-    """Which queries of a session belong to one thread."""
+    measure: SimilarityMeasure | None = None
+    """Decides which queries of a session belong to one thread; None: `EditDistance()`."""
 
-    tokenizer: Tokenizer = tokenize
-    """What cuts a query into keywords; it must leave its own keywords, joined by blanks, alone."""
+    tokenizer: Tokenizer | None = None
+    """Splits a query into keywords, and keywords joined by spaces into the same keywords.
+
+    None: `tokenize`.
+    """
 
     secret: bytes = field(default_factory=lambda: token_bytes(32), repr=False)
     """Key of the thread ids; fresh and random if none is given. Up to 64 bytes."""

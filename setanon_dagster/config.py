@@ -9,8 +9,15 @@ from secrets import token_bytes
 from typing import Final, Literal, get_args
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.keywords.tokenize import Identity
-from setanon_core.params import Format, GrouperName, Method, Operations, ReleaseParams, Spelling
+from setanon_core.params import (
+    Format,
+    GrouperName,
+    Identity,
+    Method,
+    Operations,
+    ReleaseParams,
+    Spelling,
+)
 from setanon_core.ranges import check_choice, check_least, check_share
 from setanon_core.threads.similarity import EditDistance
 from setanon_dagster.sources.source import Source

@@ -13,22 +13,18 @@ Deviation:  the paper does not say what a keyword is: see `keywords`. `exact` id
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain, groupby
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from setanon_core.columns.encode import encode_values
 from setanon_core.columns.sets import Ints, Sets, offsets_of
 from setanon_core.keywords.minhash import Hashes, permuted_hashes, signatures, word_hashes
+from setanon_core.params import Identity, Tokenizer
 from setanon_core.threads.text_batches import cut_each
-
-Tokenizer = Callable[[str], Sequence[str]]
-"""Anything that cuts a query into keywords; for text without spaces, bring your own."""
-
-Identity = Literal["exact", "minhash"]
 
 HASHES: Final = 3
 """Min-Hashes of a keyword that make up LSH(e_j)."""
@@ -84,13 +80,13 @@ def _unicode() -> re.Pattern[str]:
 
 
 def tokenize_all(
-    queries: Iterable[str], tokenizer: Tokenizer = tokenize
+    queries: Iterable[str], tokenizer: Tokenizer | None = None
 ) -> tuple[Ints, Ints, tuple[Any, ...]]:
     """Keywords of many queries as columns: numbers in order of the words, bounds, and vocabulary.
 
     Repeats and order stay, which edits need.
     """
-    if tokenizer is tokenize:
+    if tokenizer is None or tokenizer is tokenize:
         names: Iterable[str]
         names, sizes = cut_each(list(queries), tokenize)
     else:

@@ -16,6 +16,7 @@ import numpy as np
 from setanon_core.columns.sets import Ints, run_starts
 from setanon_core.columns.users import earlier_occurrences
 from setanon_core.errors import MalformedInputError, NotAnonymousError
+from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.publication import Ledger, QueryRelease, Release, SetRelease, ThreadIds
 from setanon_core.model.queries import Queries
 from setanon_core.model.verdict import Verdict
@@ -90,6 +91,7 @@ def format_release(
 
 def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
     """Ask the verifier about the very texts of the release, cut into keywords once more."""
+    tokenizer = params.tokenizer or tokenize
     held: dict[str, Collection[str]]
     if isinstance(release, SetRelease):
         held = dict(zip(release.thread_ids, release.keywords, strict=True))
@@ -97,7 +99,7 @@ def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> V
         found: dict[str, set[str]] = {name: set() for name in ledger.thread_ids}
         for name, query in zip(release.thread_ids, release.queries, strict=True):
             # Texts in which nothing is found are not thereby alike.
-            found[name].update(params.tokenizer(query) or [query])
+            found[name].update(tokenizer(query) or [query])
         held = dict(found)
     users = dict(zip(ledger.thread_ids, ledger.users, strict=True))
     return verify(list(held.values()), params.k, [users[name] for name in held])

@@ -25,11 +25,11 @@ from setanon_core.keywords.clusters import cluster_keys, number_clusters
 from setanon_core.keywords.counting import count_keywords, thread_blocks
 from setanon_core.keywords.minhash import word_hashes
 from setanon_core.keywords.spelling import common_spellings
-from setanon_core.keywords.tokenize import Identity, items_of, tokenize_all
+from setanon_core.keywords.tokenize import items_of, tokenize_all
 from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.publication import Ledger, Release, ReleaseCost, ThreadIds
 from setanon_core.model.queries import Queries, Threads
-from setanon_core.params import ReleaseParams
+from setanon_core.params import Identity, ReleaseParams
 from setanon_core.pipeline.anonymize import anonymize_records
 from setanon_core.pipeline.release import (
     format_release,

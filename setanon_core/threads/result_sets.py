@@ -21,9 +21,10 @@ import numpy as np
 
 from setanon_core.columns.sets import Ints
 from setanon_core.errors import InvalidParameterError, MalformedInputError
+from setanon_core.params import Similar
 from setanon_core.ranges import check_least, check_share
 from setanon_core.threads.overlap import common_weight, encode_sets
-from setanon_core.threads.similarity import Bools, Similar
+from setanon_core.threads.similarity import Bools
 
 MAX_WORDS: Final = 32
 """Words of a query that are looked up; an expression in SQLite may not be of any size."""

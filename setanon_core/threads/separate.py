@@ -27,8 +27,9 @@ import numpy.typing as npt
 from setanon_core.columns.encode import encode_first_seen
 from setanon_core.columns.sets import Ints, concat_ranges, integer_column, offsets_of, run_starts
 from setanon_core.errors import MalformedInputError
+from setanon_core.params import Similar, SimilarityMeasure
 from setanon_core.ranges import check_least
-from setanon_core.threads.similarity import EditDistance, Similar, SimilarityMeasure
+from setanon_core.threads.similarity import EditDistance
 
 WINDOW: Final = 200
 """Distinct texts of a session that a query is compared with."""

@@ -18,7 +18,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from setanon_core.columns.sets import Ints, offsets_of
+from setanon_core.params import Similar, SimilarityMeasure
 from setanon_core.ranges import check_least, check_share
 from setanon_core.threads.overlap import as_sets, shared_weight
 from setanon_core.threads.text_batches import fold_and_cut
@@ -35,9 +36,6 @@ Bools = npt.NDArray[np.bool_]
 Masks = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.uint8]
 
-Similar = Callable[[Ints, Ints], Bools]
-"""For pairs of texts, given by their numbers in two columns: is each pair similar?"""
-
 CLASSES: Final = 32
 """Classes in which letters are counted, up to four of each: 128 bits; a to z have one each."""
 
@@ -46,14 +44,6 @@ TEXTS_AT_ONCE: Final = 1 << 16
 
 WORD: Final = re.compile(r"\w+(?:\.\w+)*")
 """What a dot holds together is one word: `www` and `com` do not make two addresses similar."""
-
-
-class SimilarityMeasure(Protocol):
-    """A way to tell whether queries are similar."""
-
-    def over(self, texts: Sequence[str]) -> Similar:
-        """Prepare these distinct texts once; the answer tells about pairs of them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

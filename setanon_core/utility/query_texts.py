@@ -16,10 +16,11 @@ from setanon_core.columns.encode import (
     encode_values,
 )
 from setanon_core.columns.sets import Ints
-from setanon_core.keywords.tokenize import Tokenizer
+from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.inputs import Log
 from setanon_core.model.publication import QueryRelease
 from setanon_core.model.queries import Threads
+from setanon_core.params import Tokenizer
 
 Query = tuple[str, ...]
 """The keywords of a query, in the order typed; at least one."""
@@ -63,10 +64,10 @@ def typed_texts(threads: Threads) -> Texts:
     )
 
 
-def released_texts(release: QueryRelease, tokenizer: Tokenizer) -> Texts:
+def released_texts(release: QueryRelease, tokenizer: Tokenizer | None) -> Texts:
     """Queries as they were published, cut into keywords by the tokenizer that cut the original."""
     texts, distinct = encode_first_seen(release.queries)
-    cut = [tuple(tokenizer(text)) for text in distinct]
+    cut = [tuple((tokenizer or tokenize)(text)) for text in distinct]
     queries = [cut[text] for text in texts.tolist()]
     some = np.fromiter(map(bool, queries), np.bool_, len(queries))
     threads = encode_first_seen(release.thread_ids)[0]

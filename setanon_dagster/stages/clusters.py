@@ -11,10 +11,10 @@ from duckdb import DuckDBPyRelation
 from setanon_core.columns.sets import Ints, Sets, concat_ranges, offsets_of, sorted_unique
 from setanon_core.keywords.clusters import cluster_keys
 from setanon_core.keywords.minhash import word_hashes
-from setanon_core.keywords.tokenize import Identity, Tokenizer, item_names, tokenize, tokenize_all
+from setanon_core.keywords.tokenize import item_names, tokenize, tokenize_all
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.queries import Queries
-from setanon_core.params import ReleaseParams
+from setanon_core.params import Identity, ReleaseParams, Tokenizer
 from setanon_core.pipeline.baskets import threads_of_baskets
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.stages.arrow import coded, lists, numbered
@@ -61,7 +61,7 @@ def clusters_stream(
     )
 
 
-def cut_up(threads: pa.Table, tokenizer: Tokenizer, identity: Identity) -> pa.Table:
+def cut_up(threads: pa.Table, tokenizer: Tokenizer | None, identity: Identity) -> pa.Table:
     """The same for some threads: what is made of one does not depend on the others."""
     thread = threads["thread"].to_numpy()
     begins = np.flatnonzero(np.diff(thread, prepend=-1))
@@ -107,9 +107,9 @@ def cluster_sizes(clusters: DuckDBPyRelation, p: int) -> tuple[int, int]:
     return found, largest
 
 
-def _worded(texts: pa.Array, tokenizer: Tokenizer) -> tuple[Ints, Ints, pa.Array]:
+def _worded(texts: pa.Array, tokenizer: Tokenizer | None) -> tuple[Ints, Ints, pa.Array]:
     """The same as `tokenized`, which sees only those texts that are not plain."""
-    if tokenizer is not tokenize:
+    if not (tokenizer is None or tokenizer is tokenize):
         numbers, bounds, vocabulary = tokenize_all(texts.to_pylist(), tokenizer)
         return numbers, bounds, pa.array(vocabulary, pa.string())
     odd = pc.invert(pc.match_substring_regex(texts, PLAIN))

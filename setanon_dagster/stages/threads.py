@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
 from setanon_core.columns.users import earlier_occurrences
-from setanon_core.params import ReleaseParams
+from setanon_core.params import ReleaseParams, SimilarityMeasure
 from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
-from setanon_core.threads.similarity import SimilarityMeasure
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.stages.arrow import coded, numbered
 from setanon_dagster.storage.batches import reader_of_tables
@@ -36,7 +35,7 @@ def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
     return separated(raw, params.measure)
 
 
-def separated(raw: pa.Table, measure: SimilarityMeasure) -> pa.Table:
+def separated(raw: pa.Table, measure: SimilarityMeasure | None) -> pa.Table:
     """The same for whole sessions of a log, numbered from 0."""
     user, names = numbered(raw["user"])
     text, texts = coded(raw["query"])
