@@ -7,7 +7,8 @@ import numpy as np
 from measure import seconds
 
 from setanon_core import Cost, Params, Records, SetanonError, verify
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.sets import Sets
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip
 from setanon_core.keywords.clusters import cluster_keys, number_clusters

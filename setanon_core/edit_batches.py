@@ -12,7 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints, Sets, concat_ranges, run_starts
+from setanon_core.columns.arrays import Ints, concat_ranges, run_starts
+from setanon_core.columns.sets import Sets
 from setanon_core.edits import edit_queries
 from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords.spelling import as_typed, common_spellings

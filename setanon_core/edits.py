@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.sets import Ints, Sets, offsets_of, sorted_unique
+from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
+from setanon_core.columns.sets import Sets
 from setanon_core.errors import NotAnonymousError
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Queries

@@ -1,1 +1,1 @@
-"""Columns of integers: sets, records, users, and the encoding of names as numbers."""
+"""Data as integer columns: sets, records, users, times, and the encoding of values as numbers."""

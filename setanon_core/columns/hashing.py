@@ -1,4 +1,4 @@
-"""A 64-bit mixing function for columns of integers."""
+"""A 64-bit mixing function for integer columns."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +7,7 @@ Keys = npt.NDArray[np.uint64]
 
 
 def mix64(numbers: Keys) -> Keys:
-    """The finalizer of splitmix64: a bijection after which near numbers are far apart."""
+    """The finalizer of splitmix64: a bijection that distributes similar numbers evenly."""
     key = numbers ^ numbers >> np.uint64(30)
     key *= np.uint64(0xBF58476D1CE4E5B9)
     key ^= key >> np.uint64(27)

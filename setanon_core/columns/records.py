@@ -1,7 +1,8 @@
-"""The data set as columns, so that millions of records pass without a Python object each.
+"""`Records`: the data set as integer columns, without a Python object per record.
 
-Legend, after the paper: D is the data set, S_i a record, U the universe of items, e_j an item,
-n records, m items, G a group, k the number of users that must share a set.
+Notation of the paper: D is the data set, S_i a record, U the universe of items, e_j an item,
+n the number of records, m the number of items, G a group, k the number of users that must share
+a set.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -12,48 +13,33 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.encode import (
-    arrow_lists,
-    checked_vocabulary,
-    encode_arrow,
-    encode_users,
-    encode_values,
-    sorted_vocabulary,
-)
-from setanon_core.columns.sets import (
-    Ints,
-    Sets,
-    check_range,
-    freeze,
-    integer_column,
-    offsets_of,
-    rows_of,
-    sorted_unique,
-)
+from setanon_core.columns.arrays import Ints, integer_column, offsets_of, rows_of, sorted_unique
+from setanon_core.columns.arrow import encode_arrow_column, read_arrow_lists
+from setanon_core.columns.encode import checked_vocabulary, encode_values, sorted_vocabulary
+from setanon_core.columns.sets import Sets, check_number_range, freeze_column
+from setanon_core.columns.users import encode_users
 from setanon_core.errors import MalformedInputError
-
-__all__ = ["Ints", "Records", "Sets"]
 
 
 @dataclass(frozen=True, eq=False)
 class Records(Sets):
-    """The data set D: sets, the user of each, and the vocabulary that names the items.
+    """The data set D: sets, the user number of each, and the vocabulary that names the items.
 
-    `users` are numbers; whoever names them keeps the names.
+    The names of the users are not stored here.
     """
 
     users: Ints
     vocabulary: tuple[Hashable, ...] = ()
 
     def __repr__(self) -> str:
-        """Counts only: a traceback or a log must not show an item or a user."""
+        """Counts only: tracebacks and logs must not contain items or users."""
         return f"Records({len(self)} records, {self.n_users} users, {self.width} items)"
 
     def __post_init__(self) -> None:
-        """Check the columns against each other, then freeze them."""
+        """Check the columns against each other; make them read-only."""
         super().__post_init__()
-        freeze(self, "users")
-        check_range("users", self.users)
+        freeze_column(self, "users")
+        check_number_range("users", self.users)
         if len(self.users) != len(self):
             raise MalformedInputError(
                 f"users must name one user for each record; got {len(self.users)} users "
@@ -67,25 +53,29 @@ class Records(Sets):
 
     @cached_property
     def n_users(self) -> int:
-        """How many distinct users there are."""
+        """Number of distinct users."""
         return len(sorted_unique(self.users))
 
     def subset(self, positions: Ints) -> "Records":
         """The records at `positions`, in that order, with their users."""
-        return Records.of_sets(self.take(positions), self.users[positions], self.vocabulary)
+        return Records.from_checked_sets(
+            self.take(positions), self.users[positions], self.vocabulary
+        )
 
     def without_vocabulary(self) -> "Records":
-        """The same without the vocabulary, which may be large: to be sent elsewhere."""
-        return Records.of_sets(self, self.users)
+        """These records without the vocabulary, which may be large: to send to other processes."""
+        return Records.from_checked_sets(self, self.users)
 
     @property
     def sets(self) -> Sets:
-        """The sets alone, without users."""
+        """The sets without the users."""
         return Sets.unchecked(items=self.items, offsets=self.offsets)
 
     @classmethod
-    def of_sets(cls, sets: Sets, users: Ints, vocabulary: tuple[Hashable, ...] = ()) -> "Records":
-        """Sets that were checked, with checked numbers of users that nobody will write to."""
+    def from_checked_sets(
+        cls, sets: Sets, users: Ints, vocabulary: tuple[Hashable, ...] = ()
+    ) -> "Records":
+        """Add user numbers to `Sets`, without checks or copies; `users` becomes read-only."""
         return Records.unchecked(
             items=sets.items, offsets=sets.offsets, users=users, vocabulary=vocabulary
         )
@@ -94,7 +84,7 @@ class Records(Sets):
     def from_sets(
         cls, sets: Iterable[Collection[Hashable]], users: Sequence[Hashable] | None = None
     ) -> Self:
-        """Encode any iterable of collections; the vocabulary is sorted where items can be.
+        """Encode any iterable of collections; the vocabulary is sorted.
 
         >>> Records.from_sets([{"milk", "bread"}, ["milk", "milk"]]).vocabulary
         ('bread', 'milk')
@@ -109,14 +99,14 @@ class Records(Sets):
                     f"{type(record).__name__}. Wrap it in a set or a list."
                 )
             try:
-                own = [codes.setdefault(item, len(codes)) for item in record]
+                members = [codes.setdefault(item, len(codes)) for item in record]
             except TypeError:
                 raise MalformedInputError(
-                    f"record {position} must hold hashable items only. "
+                    f"record {position} must contain hashable items only. "
                     "Use strings, numbers or tuples as items."
                 ) from None
-            numbers.extend(own)
-            sizes.append(len(own))
+            numbers.extend(members)
+            sizes.append(len(members))
         vocabulary, rank = sorted_vocabulary(codes)
         items = rank[np.asarray(numbers, np.int64)]
         return cls.from_columns(items, offsets_of(np.asarray(sizes, np.int64)), users, vocabulary)
@@ -129,9 +119,9 @@ class Records(Sets):
         users: Sequence[Hashable] | npt.NDArray[Any] | None = None,
         vocabulary: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Take columns as they come: sort and deduplicate each record, number users and items.
+        """Build from any columns: sort and deduplicate each record, number users and items.
 
-        Without a vocabulary, `items` are the values themselves and are numbered in their order.
+        With a vocabulary, `items` are positions in it; without one, `items` are the values.
 
         >>> records = Records.from_columns(["b", "a", "b"], [0, 2, 3])
         >>> records.items.tolist(), records.vocabulary
@@ -147,10 +137,8 @@ class Records(Sets):
                     f"{len(names) - 1}. Leave the vocabulary out to pass the values themselves."
                 )
         bounds = integer_column("offsets", offsets)
-        # One number per occurrence sorts 10 times faster than two columns, and np.unique, which
-        # hashes, is slower still.
-        cells = np.sort(rows_of(bounds, len(codes)) * len(names) + codes)
-        cells = cells[np.diff(cells, prepend=-1) > 0]
+        # One number per occurrence sorts 10 times faster than two columns.
+        cells = sorted_unique(rows_of(bounds, len(codes)) * len(names) + codes)
         rows = cells // max(len(names), 1)
         n = len(bounds) - 1
         sizes = np.bincount(rows, minlength=n)
@@ -158,10 +146,10 @@ class Records(Sets):
 
     @classmethod
     def from_arrow(cls, lists: Any, users: Any = None) -> Self:  # noqa: ANN401 - duck-typed Arrow
-        """Take a list column of Arrow (array or chunked) without an object per record.
+        """Build from a list column of Arrow (array or chunked), without an object per record.
 
         The users may be an Arrow column too. Arrow itself is not imported.
         """
-        bounds, values = arrow_lists(lists)
-        items, vocabulary = encode_arrow(values, "item")
+        bounds, values = read_arrow_lists(lists)
+        items, vocabulary = encode_arrow_column(values, "item")
         return cls.from_columns(items, bounds, users, vocabulary)

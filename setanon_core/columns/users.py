@@ -1,37 +1,70 @@
-"""Counting distinct users, in columns: a group is safe by its users, not by its records."""
+"""User columns: number the users, and rank the distinct users of each group."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from setanon_core.columns.sets import Ints, run_starts
+from setanon_core.columns.arrays import Ints, first_positions, inverse_permutation, run_starts
+from setanon_core.columns.arrow import encode_arrow_column
+from setanon_core.columns.encode import encode_first_seen, encode_integers, is_missing
+from setanon_core.errors import MalformedInputError
+
+
+def encode_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) -> Ints:
+    """Number the users of n records by first appearance; None: every record has its own user."""
+    if users is None:
+        return np.arange(n)
+    if not hasattr(users, "__len__") or not hasattr(users, "__getitem__"):
+        raise MalformedInputError(
+            "users must be a sequence with one user for each record; got a value of type "
+            f"{type(users).__name__}. Make it a list."
+        )
+    if getattr(users, "ndim", 1) != 1:
+        raise MalformedInputError("users must be one column, with one user for each record.")
+    if len(users) != n:
+        raise MalformedInputError(
+            f"users must name one user for each record; got {len(users)} users for {n} records."
+        )
+    if hasattr(users, "dictionary_encode"):  # an Arrow column, whose nulls are not None
+        users = encode_arrow_column(users, "user")[0]
+    if isinstance(users, np.ndarray) and users.dtype.kind in "iu":
+        numbers, _ = encode_integers(users)
+        return inverse_permutation(np.argsort(first_positions(numbers)))[numbers]
+    try:
+        numbers, _ = encode_first_seen(users)
+    except TypeError:
+        raise MalformedInputError("users must be hashable. Use strings or numbers.") from None
+    missing = sum(map(is_missing, users))
+    if missing:
+        raise MalformedInputError(
+            f"every record must have a user; {missing} have none. "
+            "Drop these records, or give each a user of its own."
+        )
+    return numbers
+
+
+def distinct_users(users: Any) -> list[Hashable]:  # noqa: ANN401 - any column
+    """The distinct users in the order in which `encode_users` numbers them."""
+    # Not by users[i]: in a pandas Series, i would be an index label.
+    to_list = next((name for name in ("to_pylist", "tolist") if hasattr(users, name)), None)
+    return list(dict.fromkeys(users if to_list is None else getattr(users, to_list)()))
 
 
 def user_ranks(groups: Ints, users: Ints) -> tuple[Ints, Ints]:
-    """For each record the place of its user among those of its group, from 0, and their number.
+    """For each record: the rank of its user among its group's users, from 0, and their count.
 
-    >>> place, number = user_ranks(np.array([7, 7, 7, 9]), np.array([4, 2, 4, 4]))
-    >>> place.tolist(), number.tolist()
+    >>> ranks, counts = user_ranks(np.array([7, 7, 7, 9]), np.array([4, 2, 4, 4]))
+    >>> ranks.tolist(), counts.tolist()
     ([1, 0, 1, 0], [2, 2, 2, 1])
     """
     width = int(users.max(initial=0)) + 1
     order = np.argsort(groups * width + users)
     new_group, new_user = run_starts(groups[order]), run_starts(groups[order], users[order])
     row = np.cumsum(new_group) - 1
-    seen = np.cumsum(new_user) - 1
-    place, number = np.empty((2, len(order)), np.int64)
-    place[order] = seen - seen[new_group][row]
-    number[order] = np.diff(seen[new_group], append=new_user.sum())[row]
-    return place, number
-
-
-def earlier_occurrences(*columns: Ints) -> Ints:
-    """For each row how many earlier rows are the same in all columns.
-
-    >>> earlier_occurrences(np.array([5, 6, 5, 5])).tolist()
-    [0, 0, 1, 2]
-    """
-    order = np.lexsort(columns[::-1])
-    new = run_starts(*(column[order] for column in columns))
-    place = np.arange(len(order))
-    earlier = np.empty(len(order), np.int64)
-    earlier[order] = place - np.maximum.accumulate(np.where(new, place, 0))
-    return earlier
+    user_run = np.cumsum(new_user) - 1
+    ranks, counts = np.empty((2, len(order)), np.int64)
+    ranks[order] = user_run - user_run[new_group][row]
+    counts[order] = np.diff(user_run[new_group], append=new_user.sum())[row]
+    return ranks, counts

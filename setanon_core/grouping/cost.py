@@ -8,7 +8,8 @@ Deviation:  a withdrawal costs the whole record in deletions.
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.sets import Sets
 from setanon_core.model.groups import WITHDRAWN, Cost
 
 

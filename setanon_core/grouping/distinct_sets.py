@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of, sorted_unique
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, concat_ranges, offsets_of, sorted_unique
 
 
 class DistinctSets:

@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.sets import Ints, Sets, dense_ranks, offsets_of, run_starts
+from setanon_core.columns.arrays import Ints, dense_ranks, offsets_of, run_starts
+from setanon_core.columns.sets import Sets
 from setanon_core.model.groups import WITHDRAWN, Cost
 from setanon_core.params import Operations
 

@@ -13,7 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Int32s, Ints, Sets, concat_ranges, offsets_of
+from setanon_core.columns.arrays import Int32s, Ints, concat_ranges, offsets_of
+from setanon_core.columns.sets import Sets
 from setanon_core.grouping.matrices import Bools
 from setanon_core.runtime.progress import report_progress
 

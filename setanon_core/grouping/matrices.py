@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.sets import Sets
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.grouping.flip import flip_cost
 from setanon_core.grouping.improve.duplicates import settled_duplicates
 from setanon_core.grouping.improve.local_search import local_search, shake

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints, sorted_unique
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, sorted_unique
 from setanon_core.params import Params
 
 
@@ -57,7 +57,7 @@ def strip(records: Records, params: Params, held: Ints | None = None) -> Strippe
         stay = np.flatnonzero(records.sizes > 0)
         left = records.take(stay).keep_items(publishable & ~never_majority(records, params))
     return Stripped(
-        records=Records.of_sets(left, records.users[stay], records.vocabulary),
+        records=Records.from_checked_sets(left, records.users[stay], records.vocabulary),
         positions=stay,
         cost=len(records.items) - len(left.items),
         empty=int((records.sizes == 0).sum()),

@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.hashing import mix64
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.sets import Sets
 from setanon_core.keywords.minhash import Hashes, permuted_hashes, signatures
 
 Keys = npt.NDArray[np.uint64]

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from setanon_core.columns.encode import encode_users
+from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, Sets, offsets_of, sorted_unique
+from setanon_core.columns.sets import Sets
+from setanon_core.columns.users import encode_users
 from setanon_core.model.queries import Keywords, Queries
 
 WORDS_AT_ONCE: Final = 1 << 20
@@ -41,7 +42,7 @@ def count_keywords(
     once = sorted_unique(np.concatenate(held))
     known = Keywords(vocabulary, item, np.bincount(once % width, minlength=len(item)))
     sets = Sets.unchecked(items=np.concatenate(items), offsets=offsets_of(np.concatenate(sizes)))
-    return known, Records.of_sets(sets, encode_users(owner, len(owner)))
+    return known, Records.from_checked_sets(sets, encode_users(owner, len(owner)))
 
 
 class Block(NamedTuple):

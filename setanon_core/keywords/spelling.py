@@ -10,8 +10,8 @@ Deviation:  items are not published, keywords are: where one item has several, t
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints, Sets, sorted_unique
-from setanon_core.columns.users import earlier_occurrences
+from setanon_core.columns.arrays import Ints, earlier_occurrences, sorted_unique
+from setanon_core.columns.sets import Sets
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Keywords, Queries
 

@@ -20,8 +20,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.columns.encode import encode_values
-from setanon_core.columns.sets import Ints, Sets, offsets_of
+from setanon_core.columns.sets import Sets
 from setanon_core.keywords.minhash import Hashes, permuted_hashes, signatures, word_hashes
 from setanon_core.params import Identity, Tokenizer
 from setanon_core.threads.text_batches import cut_each

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.sets import Sets
 from setanon_core.params import Params
 
 WITHDRAWN: Final = -1

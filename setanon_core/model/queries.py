@@ -5,8 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setanon_core.columns.arrays import (
+    Ints,
+    concat_ranges,
+    inverse_permutation,
+    offsets_of,
+    rows_of,
+)
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, concat_ranges, inverse_order, offsets_of, rows_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +91,7 @@ class Threads:
         """The threads by name, or by user and place: wherever the users' rows stood."""
         if self.names is not None:
             return np.asarray(_sorted(self.names), np.int64)
-        rank = inverse_order(_sorted(list(map(str, self.users))))
+        rank = inverse_permutation(_sorted(list(map(str, self.users))))
         return np.argsort(rank[self.records.users], kind="stable")
 
 

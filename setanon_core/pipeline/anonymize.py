@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from setanon_core.columns.encode import encode_users
+from setanon_core.columns.arrays import Ints, inverse_permutation
 from setanon_core.columns.hashing import mix64
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, Sets, inverse_order
-from setanon_core.columns.users import user_ranks
+from setanon_core.columns.sets import Sets
+from setanon_core.columns.users import encode_users, user_ranks
 from setanon_core.errors import MalformedInputError, NotAnonymousError
 from setanon_core.grouping.bounds.lower_bound import lower_bound
 from setanon_core.grouping.cost import cost_of
@@ -142,14 +142,14 @@ def canonical_order(records: Records) -> Ints:
     # That two users who differ have one sum is a matter of chance, once in 2^64 pairs.
     known = np.zeros(int(users.max(initial=-1)) + 1, np.uint64)
     np.add.at(known, users, mix64(ranks.astype(np.uint64) + np.uint64(1)))
-    place = inverse_order(np.argsort(known, kind="stable"))
+    place = inverse_permutation(np.argsort(known, kind="stable"))
     return np.argsort(ranks * len(known) + place[users], kind="stable")
 
 
 def _ordered(records: Records, order: Ints) -> Records:
     """The records in this order, and the users numbered in it: ties are broken by both."""
     users = encode_users(records.users[order], len(order))
-    return Records.of_sets(records.take(order), users, records.vocabulary)
+    return Records.from_checked_sets(records.take(order), users, records.vocabulary)
 
 
 def _refuse_small_groups(records: Records, rows: Ints, k: int) -> None:

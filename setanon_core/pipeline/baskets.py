@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from setanon_core.columns.encode import distinct_users, encode_users, encode_values
-from setanon_core.columns.sets import offsets_of
+from setanon_core.columns.arrays import offsets_of
+from setanon_core.columns.encode import encode_values
+from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.errors import MalformedInputError
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.publication import Ledger, Release, ReleaseCost

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from setanon_core.columns.encode import distinct_users, encode_times, encode_users, encode_values
+from setanon_core.columns.encode import encode_values
+from setanon_core.columns.times import encode_times
+from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.model.inputs import Log
 from setanon_core.model.publication import Ledger, Release, ReleaseCost
 from setanon_core.model.queries import Threads

@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints, run_starts
-from setanon_core.columns.users import earlier_occurrences
+from setanon_core.columns.arrays import Ints, earlier_occurrences, run_starts
 from setanon_core.errors import MalformedInputError, NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.publication import Ledger, QueryRelease, Release, SetRelease, ThreadIds

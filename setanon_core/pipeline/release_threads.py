@@ -17,9 +17,9 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints, concat_ranges, earlier_occurrences, offsets_of
 from setanon_core.columns.hashing import mix64
-from setanon_core.columns.sets import Ints, Sets, concat_ranges, offsets_of
-from setanon_core.columns.users import earlier_occurrences
+from setanon_core.columns.sets import Sets
 from setanon_core.edit_batches import EditTargets, edit_in_batches
 from setanon_core.keywords.clusters import cluster_keys, number_clusters
 from setanon_core.keywords.counting import count_keywords, thread_blocks

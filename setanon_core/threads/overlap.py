@@ -10,8 +10,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
 from setanon_core.columns.encode import encode_first_seen
-from setanon_core.columns.sets import Ints, Sets, offsets_of, sorted_unique
+from setanon_core.columns.sets import Sets
 
 Name = TypeVar("Name", bound=Hashable)
 

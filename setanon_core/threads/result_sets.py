@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints
+from setanon_core.columns.arrays import Ints
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import Similar
 from setanon_core.ranges import check_least, check_share

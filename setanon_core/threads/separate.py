@@ -24,8 +24,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints, concat_ranges, integer_column, offsets_of, run_starts
 from setanon_core.columns.encode import encode_first_seen
-from setanon_core.columns.sets import Ints, concat_ranges, integer_column, offsets_of, run_starts
 from setanon_core.errors import MalformedInputError
 from setanon_core.params import Similar, SimilarityMeasure
 from setanon_core.ranges import check_least

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from setanon_core.columns.sets import Ints, offsets_of
+from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.params import Similar, SimilarityMeasure
 from setanon_core.ranges import check_least, check_share
 from setanon_core.threads.overlap import as_sets, shared_weight

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.sets import Ints
+from setanon_core.columns.arrays import Ints
 
 AT_ONCE: Final = 1 << 16
 """Texts that are joined into one: some megabytes."""

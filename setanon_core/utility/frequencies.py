@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints, sorted_unique
+from setanon_core.columns.arrays import Ints, sorted_unique
 from setanon_core.utility.measured import Measured, Three, measured, recall, share
 from setanon_core.utility.query_texts import Texts, words_of
 

@@ -9,13 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.encode import (
-    distinct_users,
-    encode_first_seen,
-    encode_users,
-    encode_values,
-)
-from setanon_core.columns.sets import Ints
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.encode import encode_first_seen, encode_values
+from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.inputs import Log
 from setanon_core.model.publication import QueryRelease

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.sets import sorted_unique
+from setanon_core.columns.arrays import sorted_unique
 from setanon_core.utility.measured import Measured, Three, measured, recall, share
 from setanon_core.utility.query_texts import words_of
 

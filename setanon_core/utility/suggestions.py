@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.encode import encode_first_seen, encode_values
-from setanon_core.columns.sets import Ints
 from setanon_core.utility.measured import Measured, Three, measured, share
 from setanon_core.utility.query_texts import Texts
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.columns.sets import Ints
+from setanon_core.columns.arrays import Ints
 from setanon_core.errors import MalformedInputError
 
 

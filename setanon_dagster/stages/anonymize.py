@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.columns.sets import Ints, offsets_of, sorted_unique
-from setanon_core.columns.users import earlier_occurrences, user_ranks
+from setanon_core.columns.arrays import Ints, earlier_occurrences, offsets_of, sorted_unique
+from setanon_core.columns.users import user_ranks
 from setanon_core.model.publication import ThreadIds
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.columns.sets import Ints, inverse_order, offsets_of
+from setanon_core.columns.arrays import Ints, inverse_permutation, offsets_of
 
 
 def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
@@ -12,7 +12,7 @@ def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
     codes, values = coded(column)
     # Bytes of UTF-8 sort as Python sorts text, so numbers are those of a sorted vocabulary.
     order = pc.sort_indices(values).to_numpy()
-    return inverse_order(order)[codes], values.take(pa.array(order))
+    return inverse_permutation(order)[codes], values.take(pa.array(order))
 
 
 def coded(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:

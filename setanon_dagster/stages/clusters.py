@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
-from setanon_core.columns.sets import Ints, Sets, concat_ranges, offsets_of, sorted_unique
+from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of, sorted_unique
+from setanon_core.columns.sets import Sets
 from setanon_core.keywords.clusters import cluster_keys
 from setanon_core.keywords.minhash import word_hashes
 from setanon_core.keywords.tokenize import item_names, tokenize, tokenize_all

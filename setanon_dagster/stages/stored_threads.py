@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
-from setanon_core.columns.sets import Ints, inverse_order, offsets_of
+from setanon_core.columns.arrays import Ints, inverse_permutation, offsets_of
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.release_threads import threads_from
@@ -99,7 +99,7 @@ class _Numbers:
         del encoded
         texts = chunks[0].dictionary if chunks else pa.array([], pa.string())
         order: Ints = pc.sort_indices(texts).to_numpy()
-        place = inverse_order(order).astype(np.int32)
+        place = inverse_permutation(order).astype(np.int32)
         numbers = np.empty(sum(map(len, chunks)), np.int32)
         end = len(numbers)
         while chunks:  # each is gone when the next one is looked at

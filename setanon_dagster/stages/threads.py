@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
-from setanon_core.columns.users import earlier_occurrences
+from setanon_core.columns.arrays import earlier_occurrences
 from setanon_core.params import ReleaseParams, SimilarityMeasure
 from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
 from setanon_dagster.engines.embedded import EmbeddedEngine

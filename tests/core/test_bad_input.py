@@ -94,7 +94,7 @@ def test_what_is_no_collection_is_refused_by_position_and_type(record):
 @pytest.mark.parametrize("item", [[CANARY], {CANARY}, {CANARY: 1}, Unhashable()])
 def test_an_item_that_cannot_be_hashed_is_refused(item):
     message = refusal(MalformedInputError, [{CANARY}, [CANARY, item]], 2)
-    assert "record 1 must hold hashable items" in message
+    assert "record 1 must contain hashable items" in message
 
 
 @pytest.mark.parametrize("item", [None, float("nan"), np.float64("nan")])

@@ -19,7 +19,7 @@ from setanon_core.params import OPERATIONS, Params
 @settings(max_examples=150, deadline=None)
 @given(records(max_records=6), params())
 def test_the_bound_never_exceeds_the_brute_force_optimum(data: Records, asked: Params) -> None:
-    best = best_partition_cost(data.masks(), data.users.tolist(), asked.k, asked.operations)
+    best = best_partition_cost(data.bitmasks(), data.users.tolist(), asked.k, asked.operations)
     assert lower_bound(data, asked) <= best
 
 

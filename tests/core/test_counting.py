@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.oracles import keywords_of
 
+from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import offsets_of
 from setanon_core.keywords import counting as module
 from setanon_core.keywords.counting import count_keywords
 from setanon_core.model.queries import Queries

@@ -24,7 +24,7 @@ from setanon_core.params import OPERATIONS, Params
 @settings(max_examples=200, deadline=None)
 @given(records(), params())
 def test_the_subsets_find_the_brute_force_optimum(data: Records, asked: Params) -> None:
-    masks, users = data.masks(), data.users.tolist()
+    masks, users = data.bitmasks(), data.users.tolist()
     for withdrawals in (True, False):
         cost, labels = optimum(data, asked, withdrawals=withdrawals)
         assert cost == best_partition_cost(
@@ -101,7 +101,7 @@ def test_every_majority_center_is_enumerated() -> None:
         group = rng.choice(15, int(rng.integers(k, 2 * k + 1)), replace=False).tolist()
         if len(set(data.users[group].tolist())) < k:
             continue
-        masks = data.masks()
+        masks = data.bitmasks()
         center = sum(
             1 << e for e in range(6) if 2 * sum(masks[i] >> e & 1 for i in group) > len(group)
         )

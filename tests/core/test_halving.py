@@ -28,7 +28,7 @@ def test_every_group_has_k_users_and_nothing_is_withdrawn():
 
 def test_no_item_divides_a_group_any_further():
     for data, params in instances(60):
-        labels, masks = halving(data, params).labels, data.masks()
+        labels, masks = halving(data, params).labels, data.bitmasks()
         for label in np.unique(labels):
             inside = np.flatnonzero(labels == label).tolist()
             for item in range(data.width):

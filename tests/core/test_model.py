@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.columns.records import Sets
+from setanon_core.columns.sets import Sets
 from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Grouping
 from setanon_core.model.verdict import Verdict
 from setanon_core.params import Params

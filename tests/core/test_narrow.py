@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Sets, offsets_of
+from setanon_core.columns.sets import Sets
 from setanon_core.grouping.itemsets import frequent_itemsets
 from setanon_core.params import Params
 from setanon_core.pipeline.anonymize import anonymize_records

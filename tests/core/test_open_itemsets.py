@@ -25,7 +25,7 @@ def test_every_group_has_k_users_and_shares_an_item():
     for data, params in instances(80):
         labels = open_itemsets(data, params).labels
         assert (fewest_users(data, labels.tolist()) or params.k) >= params.k
-        masks = data.masks()
+        masks = data.bitmasks()
         for label in set(labels.tolist()) - {WITHDRAWN}:
             common = -1
             for i in np.flatnonzero(labels == label):
@@ -38,7 +38,7 @@ def test_what_is_left_over_could_not_have_opened_a_center():
         labels = open_itemsets(data, params).labels
         left = np.flatnonzero(labels == WITHDRAWN)
         for item in range(data.width):
-            holders = [i for i in left if data.masks()[i] >> item & 1]
+            holders = [i for i in left if data.bitmasks()[i] >> item & 1]
             assert len({int(data.users[i]) for i in holders}) < params.k
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.columns.records import Records, Sets
+from setanon_core.columns.records import Records
+from setanon_core.columns.sets import Sets
 from setanon_core.errors import MalformedInputError
 
 WORDS = st.text("abé\0", max_size=3)
@@ -157,7 +158,7 @@ CANARY = "canary-7f3a"
         (lambda: Records.from_sets([["a"], CANARY.encode()]), "record 1 must be a collection"),
         (lambda: Records.from_sets([["a"], 7]), "got a value of type int"),
         (lambda: Records.from_sets([["a"], None]), "got a value of type NoneType"),
-        (lambda: Records.from_sets([[[CANARY]]]), "record 0 must hold hashable"),
+        (lambda: Records.from_sets([[[CANARY]]]), "record 0 must contain hashable"),
         (lambda: Records.from_sets([[CANARY, None]]), "no item may be missing"),
         (lambda: Records.from_sets([[float("nan")], [CANARY]]), "no item may be missing"),
         (lambda: Records.from_sets([[CANARY]], [CANARY, CANARY]), "2 users for 1 records"),

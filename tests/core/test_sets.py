@@ -68,7 +68,7 @@ def test_keep_items_drops_exactly_the_others_and_no_set(tuples, wanted):
 
 @given(st.lists(st.sets(st.integers(0, 200)).map(sorted).map(tuple)))
 def test_masks_have_one_bit_for_each_item(tuples):
-    assert sets_of(tuples).masks() == [sum(1 << item for item in members) for members in tuples]
+    assert sets_of(tuples).bitmasks() == [sum(1 << item for item in members) for members in tuples]
 
 
 def test_the_arrays_are_read_only_and_so_is_the_object():

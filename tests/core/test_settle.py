@@ -16,7 +16,7 @@ def by_hand(data, k, times):
 
     In play are `times` k users, and k - 1 for each poor set that holds the least wanted item.
     """
-    masks, users = data.masks(), data.users.tolist()
+    masks, users = data.bitmasks(), data.users.tolist()
     crowds = {
         mask: sorted({user for user, own in zip(users, masks, strict=True) if own == mask})
         for mask in set(masks)

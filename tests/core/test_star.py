@@ -26,7 +26,7 @@ def test_every_group_has_k_users_and_beats_withdrawing_it(block, monkeypatch):
     for data, params in instances(60):
         labels = star(data, params).labels
         assert (fewest_users(data, labels.tolist()) or params.k) >= params.k
-        masks = data.masks()
+        masks = data.bitmasks()
         for label in set(labels.tolist()) - {WITHDRAWN}:
             group = [masks[i] for i in np.flatnonzero(labels == label)]
             withdrawn = sum(mask.bit_count() for mask in group)

@@ -12,7 +12,7 @@ from setanon_core.params import OPERATIONS, Params
 
 
 def sets_of(data):
-    return [{i for i in range(data.width) if mask >> i & 1} for mask in data.masks()]
+    return [{i for i in range(data.width) if mask >> i & 1} for mask in data.bitmasks()]
 
 
 @given(records())
@@ -58,11 +58,11 @@ def test_what_is_left_holds_no_item_with_too_few_owners_and_nothing_else_is_lost
 @given(records(), params())
 def test_without_owners_the_optimum_differs_by_what_was_stripped(data, asked):
     held = np.flatnonzero(data.sizes > 0)
-    masks = [data.masks()[i] for i in held]
+    masks = [data.bitmasks()[i] for i in held]
     users = data.users[held].tolist()
     stripped = strip(data, Params(asked.k, operations=asked.operations, min_owners=0))
     rest = best_partition_cost(
-        stripped.records.masks(), stripped.records.users.tolist(), asked.k, asked.operations
+        stripped.records.bitmasks(), stripped.records.users.tolist(), asked.k, asked.operations
     )
     assert stripped.cost + rest == best_partition_cost(masks, users, asked.k, asked.operations)
 

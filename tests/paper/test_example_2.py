@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setanon_core.columns.records import Sets
+from setanon_core.columns.sets import Sets
 from setanon_core.grouping.flip import flip
 
 R_D = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0], [1, 0, 0], [1, 0, 1]])

@@ -5,9 +5,10 @@ from itertools import groupby, pairwise
 import numpy as np
 import pytest
 
-from setanon_core.columns.encode import encode_users, encode_values
+from setanon_core.columns.arrays import concat_ranges, offsets_of
+from setanon_core.columns.encode import encode_values
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import concat_ranges, offsets_of
+from setanon_core.columns.users import encode_users
 from setanon_core.errors import InvalidParameterError
 from setanon_core.keywords.clusters import cluster_keys
 from setanon_core.keywords.minhash import word_hashes

@@ -6,14 +6,14 @@ from operator import and_, or_
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.model.queries import Keywords
 
 
 def masks_of(records: Records) -> list[int]:
     """Every record as an integer with one bit per item."""
-    return records.masks()
+    return records.bitmasks()
 
 
 def group_cost(masks: Sequence[int], operations: str) -> int:
@@ -75,7 +75,7 @@ def best_partition_cost(
 
 def grouping_cost(records: Records, labels: Sequence[int], operations: str) -> int:
     """What labels cost, group by group; every negative label is a withdrawal."""
-    masks = records.masks()
+    masks = records.bitmasks()
     groups: dict[int, list[int]] = {}
     cost = 0
     for mask, label in zip(masks, labels, strict=True):

@@ -33,7 +33,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.records import Ints, Records
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
 from setanon_core.grouping.bounds.nearest import Neighbours, neighbours
 from setanon_core.grouping.starts.configurations import SCALE, configurations
 from setanon_core.grouping.starts.cooccurrence import centers_of
@@ -59,7 +60,7 @@ def lower_bound(records: Records, params: Params) -> int:
     stripped = int(doomed[records.items].sum())
     rest = records
     if stripped:
-        rest = Records.of_sets(records.keep_items(~doomed), records.users)
+        rest = Records.from_checked_sets(records.keep_items(~doomed), records.users)
     bound = nearest_bound(rest, params)
     if len(rest) <= PROGRAM_LIMIT:
         bound = max(bound, configuration_bound(rest, params))

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from setanon_core.columns.records import Ints, Records
-from setanon_core.columns.sets import concat_ranges, run_starts
+from setanon_core.columns.arrays import Ints, concat_ranges, run_starts
+from setanon_core.columns.records import Records
 from setanon_core.grouping.bounds.distances import around, counts_of, distance
 from setanon_core.grouping.bounds.overlaps import overlapping_pairs_within_users
 from setanon_core.grouping.matrices import sparse

@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 from scipy.sparse import csr_array
 
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.sets import Sets
 from setanon_core.grouping.matrices import sparse
 
 SETS_AT_ONCE: Final = 1 << 18

@@ -9,8 +9,9 @@ Deviation:  none.
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints, concat_ranges
 from setanon_core.columns.hashing import mix64
-from setanon_core.columns.sets import Ints, Sets, concat_ranges
+from setanon_core.columns.sets import Sets
 
 Sums = npt.NDArray[np.uint64]
 

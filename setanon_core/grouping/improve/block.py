@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.grouping.matrices import Bools, Floats, dense
 from setanon_core.params import Operations
 

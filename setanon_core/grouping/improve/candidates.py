@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints
+from setanon_core.columns.arrays import Ints
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.itemsets import Itemsets
 from setanon_core.grouping.matrices import Bools

@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, Sets
+from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import user_ranks
 from setanon_core.params import Params
 

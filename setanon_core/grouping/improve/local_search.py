@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.grouping.improve.block import Block, block_of
 from setanon_core.grouping.improve.moves import descend
 from setanon_core.grouping.improve.neighbourhoods import neighbourhoods
@@ -66,7 +66,7 @@ Work = tuple[Records, Ints, int, Operations]
 def _block(records: Records, labels: Ints, params: Params, part: Ints) -> Work:
     sets = records.take(part)
     # Without the vocabulary, which may be large.
-    own = Records.of_sets(sets, records.users[part])
+    own = Records.from_checked_sets(sets, records.users[part])
     return own, labels[part], params.k, params.operations
 
 

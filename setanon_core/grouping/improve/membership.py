@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.grouping.matrices import Bools
 from setanon_core.model.groups import WITHDRAWN
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.sets import Ints
+from setanon_core.columns.arrays import Ints
 from setanon_core.grouping.improve.block import Block
 from setanon_core.grouping.matrices import Floats
 

@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints, earlier_occurrences
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, Sets
-from setanon_core.columns.users import earlier_occurrences, user_ranks
+from setanon_core.columns.sets import Sets
+from setanon_core.columns.users import user_ranks
 from setanon_core.grouping.flip import flip
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params

@@ -16,8 +16,9 @@ from typing import Final
 import numpy as np
 from scipy.sparse import csr_array
 
+from setanon_core.columns.arrays import Ints, run_starts
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, Sets, run_starts
+from setanon_core.columns.sets import Sets
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve.adjacent import adjacent
 from setanon_core.grouping.improve.membership import Membership
@@ -119,7 +120,7 @@ def _meetings(sets: Sets, rows: Ints, slack: Ints, centers: Sets) -> Meetings:
     cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
     table = sparse(centers, width)
     by_item = table.T.tocsr()
-    rarest, others = (sparse(some.only(mask), width) for mask in (rare, ~rare))
+    rarest, others = (sparse(some.filter_occurrences(mask), width) for mask in (rare, ~rare))
     common_items = np.diff(others.indptr)
     for part in np.split(np.arange(len(some)), cuts):
         report_progress(

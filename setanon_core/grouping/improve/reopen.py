@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, offsets_of
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve.candidates import NO_CANDIDATE, CandidateRecords

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from setanon_core.columns.records import Ints
+from setanon_core.columns.arrays import Ints
 
 
 class Partition:

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.records import Ints, Records
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
 from setanon_core.errors import MalformedInputError
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip

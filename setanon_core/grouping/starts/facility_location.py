@@ -26,7 +26,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.records import Ints, Records
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve.local_search import local_search

@@ -9,8 +9,8 @@ Deviation:  not in the paper.
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints, concat_ranges
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints, concat_ranges
 from setanon_core.model.groups import Grouping
 from setanon_core.params import Params
 

@@ -20,7 +20,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.records import Ints, Records
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.matrices import sparse
 from setanon_core.grouping.starts.cover import Partition
@@ -139,7 +140,7 @@ def _spans(
     first = records.take(np.array([members[0] for members in shared]))
     # Items numbered without gaps, so that the masks are short.
     sets = Sets(np.unique(first.items, return_inverse=True)[1], first.offsets)
-    masks = sets.masks()
+    masks = sets.bitmasks()
     found: dict[Span, None] = {}
     for near in _neighbours(sets, users, k):
         own: dict[Span, float] = {}

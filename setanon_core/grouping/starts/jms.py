@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.records import Ints, Records
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
 from setanon_core.grouping.matrices import sparse
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Operations, Params

@@ -14,8 +14,8 @@ Deviation:  opening in this order replaces closing the least loaded: on baskets 
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
 from setanon_core.grouping.starts.halving import halving

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.columns.sets import Ints
 from setanon_core.grouping.improve.neighbourhoods import neighbourhoods
 from setanon_core.grouping.itemsets import frequent_itemsets
 from setanon_core.grouping.matrices import Floats, dense

@@ -24,7 +24,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.records import Ints, Records
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
 from setanon_core.grouping.starts.cover import Partition, labels_of
 from setanon_core.grouping.starts.intervals import interval_cover
 from setanon_core.model.groups import WITHDRAWN, Grouping
