@@ -12,6 +12,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.runtime.progress import listen_to_progress
+from setanon_dagster import metadata_keys as keys
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.engines.pools import process_pool
 from setanon_dagster.gate.publish import Published, publish
@@ -80,9 +81,14 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
                 found = _found(config, window_of(context), connection, **upstream)
-            said = {"lines": found.lines, "accepted": found.kept, "outside": found.outside}
+            said = {
+                keys.LINES: found.lines,
+                keys.ACCEPTED: found.kept,
+                keys.OUTSIDE: found.outside,
+            }
             yield dg.Output(found.accepted, first, metadata=said)
-            yield dg.Output(found.rejected, "rejected_rows", metadata=dict(found.reasons))
+            reasons = {f"{keys.REJECTED}{reason}": n for reason, n in found.reasons.items()}
+            yield dg.Output(found.rejected, "rejected_rows", metadata=reasons)
 
     return read
 
@@ -122,9 +128,9 @@ def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 )
                 ((users, found),) = counted.fetchall()
             said = {
-                "users": users,
-                "threads": found,
-                "queries per thread": made.rows / max(found, 1),
+                keys.USERS: users,
+                keys.THREADS: found,
+                keys.QUERIES_PER_THREAD: made.rows / max(found, 1),
             }
             yield dg.Output(made, "threads", metadata=said)
 
@@ -187,18 +193,18 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 threads,
                 "anonymized_threads",
                 metadata={
-                    "threads": found.published,
-                    "groups": found.groups,
-                    "smallest group": found.smallest,
-                    "withdrawals": total["withdrawals"],
+                    keys.THREADS: found.published,
+                    keys.GROUPS: found.groups,
+                    keys.SMALLEST_GROUP: found.smallest,
+                    keys.WITHDRAWALS: total["withdrawals"],
                 },
             )
-            yield dg.Output(ledger, "ledger", metadata={"threads": found.published})
+            yield dg.Output(ledger, "ledger", metadata={keys.THREADS: found.published})
             yield dg.Output(
                 found.cost,
                 "cost_report",
                 metadata={
-                    name: total[name]
+                    f"{keys.PREFIX}{name}": total[name]
                     for name in ("additions", "deletions", "respellings", "retained", "factor")
                     if isfinite(total[name])  # the UI knows no infinity
                 },
@@ -239,9 +245,9 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             None,
             metadata={
                 **_reported(config, published, files, context),
-                "release": published.name,
-                "folder": dg.MetadataValue.path(published.folder),
-                "sha256": published.digest,
+                keys.RELEASE: published.name,
+                keys.FOLDER: dg.MetadataValue.path(published.folder),
+                keys.SHA256: published.digest,
                 "dagster/row_count": published.verdict.records,
             },
         )
@@ -266,7 +272,7 @@ def _reported(
         context.log.error("The report could not be written: %s.", type(error).__name__)  # noqa: TRY400
         verdict = published.verdict
         return {
-            "groups": verdict.groups,
-            "smallest group": verdict.smallest_group,
-            "violations": verdict.violations,
+            keys.GROUPS: verdict.groups,
+            keys.SMALLEST_GROUP: verdict.smallest_group,
+            keys.VIOLATIONS: verdict.violations,
         }

@@ -18,6 +18,7 @@ from typing import Any, Final
 import dagster as dg
 
 from setanon_core.params import Format, Params
+from setanon_dagster.metadata_keys import LINES, OUTSIDE
 from setanon_dagster.quality.gathering import Connection, Files, opened
 from setanon_dagster.quality.gx_worker import validate
 from setanon_dagster.quality.release_counts import PROMISES
@@ -35,7 +36,7 @@ from setanon_dagster.quality.validation import Finding, PromisedValues
 ALL: Final = "all"
 """The folder of the Data Docs where there are no partitions."""
 
-SAID: Final = ("lines", "outside")
+SAID: Final = {"lines": LINES, "outside": OUTSIDE}
 """What the reader says in the metadata of a materialization; outside the partition, that is."""
 
 Findings = Mapping[str, Finding]
@@ -186,7 +187,7 @@ def _said(context: dg.AssetCheckExecutionContext, key: dg.AssetKey) -> dict[str,
     for record in context.instance.fetch_materializations(wanted, limit=1).records:
         if record.asset_materialization is not None:
             metadata = record.asset_materialization.metadata
-            values = {name: metadata[name].value for name in SAID if name in metadata}
+            values = {name: metadata[key].value for name, key in SAID.items() if key in metadata}
             return {name: value for name, value in values.items() if isinstance(value, int)}
     return {}
 

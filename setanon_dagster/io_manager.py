@@ -15,6 +15,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.errors import InvalidParameterError, SetanonError
+from setanon_dagster.metadata_keys import BYTES
 from setanon_dagster.storage.atomic import fsync_folder
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
@@ -99,7 +100,7 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
                 "dagster/row_count": rows,
                 COLUMN_SCHEMA: schema,
                 "dagster/uri": str(path),
-                "setanon/bytes": path.stat().st_size,
+                BYTES: path.stat().st_size,
             }
         )
 

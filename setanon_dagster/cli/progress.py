@@ -9,18 +9,20 @@ from rich.markup import escape
 from rich.status import Status
 
 from setanon_core.model.verdict import Verdict
+from setanon_dagster import metadata_keys as keys
 from setanon_dagster.gate.publish import LATEST
 from setanon_dagster.report.build import REPORT
 from setanon_dagster.runtime.progress_log import ProgressLogger
 from setanon_dagster.storage.folders import PRIVATE
 
 NOTES: Final[Mapping[str, str]] = {
-    "raw_log": "{accepted:,} of {lines:,} lines",
-    "raw_baskets": "{accepted:,} of {lines:,} lines",
-    "threads": "{threads:,} threads of {users:,} users",
-    "clusters": "{threads:,} threads of {keywords per thread:.2f} keywords",
-    "anonymized_threads": "{threads:,} threads in {groups:,} groups; {withdrawals:,} withdrawals",
-    "release": "verified on disk: {violations:,} violations",
+    "raw_log": f"{{{keys.ACCEPTED}:,}} of {{{keys.LINES}:,}} lines",
+    "raw_baskets": f"{{{keys.ACCEPTED}:,}} of {{{keys.LINES}:,}} lines",
+    "threads": f"{{{keys.THREADS}:,}} threads of {{{keys.USERS}:,}} users",
+    "clusters": f"{{{keys.THREADS}:,}} threads of {{{keys.KEYWORDS_PER_THREAD}:.2f}} keywords",
+    "anonymized_threads": f"{{{keys.THREADS}:,}} threads in {{{keys.GROUPS}:,}} groups; "
+    f"{{{keys.WITHDRAWALS}:,}} withdrawals",
+    "release": f"verified on disk: {{{keys.VIOLATIONS}:,}} violations",
 }
 """What is told of a stage, by the names in its metadata."""
 
@@ -115,13 +117,13 @@ def print_verdict(console: Console, verdict: Verdict, *, users: bool) -> None:
 
 
 def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    users = next((each["users"] for each in counts.values() if "users" in each), None)
+    users = next((each[keys.USERS] for each in counts.values() if keys.USERS in each), None)
     if users is not None:
         yield "users", f"{users:,}"
     reasons = {
-        name: count
-        for name, count in counts.get("rejected_rows", {}).items()
-        if isinstance(count, int) and "/" not in name
+        key.removeprefix(keys.REJECTED): count
+        for key, count in counts.get("rejected_rows", {}).items()
+        if key.startswith(keys.REJECTED)
     }
     if any(reasons.values()):
         told = ", ".join(f"{name} {count:,}" for name, count in sorted(reasons.items()) if count)

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import dagster as dg
 
 from setanon_core.runtime.progress import listen_to_progress
+from setanon_dagster import metadata_keys as keys
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
 from setanon_dagster.gate.certificate import CERTIFICATE
@@ -69,7 +70,7 @@ def run_release(config: ReleaseConfig, watcher: ReleaseObserver) -> Outcome:
         except dg.DagsterExecutionInterruptedError:
             success = False
             outcome.failures.append(f"The run was stopped. {NOTHING}")
-    published = outcome.counts.get("release", {}).get("folder")
+    published = outcome.counts.get("release", {}).get(keys.FOLDER)
     if success and published is not None:
         outcome.folder = Path(published)
         outcome.certificate = json.loads((outcome.folder / CERTIFICATE).read_text("utf-8"))

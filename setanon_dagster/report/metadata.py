@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import dagster as dg
 
+from setanon_dagster import metadata_keys as keys
 from setanon_dagster.report import tables
 from setanon_dagster.report.figures import Drawn, as_png, losses_figure, sweep_figure
 from setanon_dagster.report.model import Report
@@ -24,30 +25,30 @@ def numbers(report: Report) -> dict[str, Value]:
     """What Dagster plots from release to release; names and kinds of numbers never change."""
     cost, verdict = report.cost, report.verdict
     told: dict[str, Value] = {
-        name.replace("_", " "): dg.MetadataValue.int(cost[name]) for name in PLOTTED
+        f"{keys.PREFIX}{name}": dg.MetadataValue.int(cost[name]) for name in PLOTTED
     }
-    told["retained"] = dg.MetadataValue.float(round(float(cost["retained"]), 4))
+    told[keys.RETAINED] = dg.MetadataValue.float(round(float(cost["retained"]), 4))
     if cost["factor"] is not None:  # the pages know no infinity
-        told["factor"] = dg.MetadataValue.float(float(cost["factor"]))
+        told[keys.FACTOR] = dg.MetadataValue.float(float(cost["factor"]))
     told |= {
-        "published threads": dg.MetadataValue.int(verdict["records"]),
-        "groups": dg.MetadataValue.int(verdict["groups"]),
-        "smallest group": dg.MetadataValue.int(verdict["smallest_group"]),
-        "violations": dg.MetadataValue.int(verdict["violations"]),
+        keys.THREADS: dg.MetadataValue.int(verdict["records"]),
+        keys.GROUPS: dg.MetadataValue.int(verdict["groups"]),
+        keys.SMALLEST_GROUP: dg.MetadataValue.int(verdict["smallest_group"]),
+        keys.VIOLATIONS: dg.MetadataValue.int(verdict["violations"]),
     }
     if report.losses is not None:
-        told["deleted as rare"] = dg.MetadataValue.int(
+        told[keys.DELETED_AS_RARE] = dg.MetadataValue.int(
             report.losses.rare_kept + report.losses.rare_withdrawn
         )
-        told["deleted in groups"] = dg.MetadataValue.int(report.losses.in_groups)
+        told[keys.DELETED_IN_GROUPS] = dg.MetadataValue.int(report.losses.in_groups)
     return told
 
 
 def cost_metadata(report: Report) -> dict[str, Value]:
     """Tables of the cost: round by round, and by cause."""
-    told = {"by round": as_table(tables.rounds_table(report))} if report.rounds else {}
+    told = {keys.COST_BY_ROUND: as_table(tables.rounds_table(report))} if report.rounds else {}
     if report.losses is not None:
-        told["by cause"] = as_table(tables.losses_table(report))
+        told[keys.COST_BY_CAUSE] = as_table(tables.losses_table(report))
     return told
 
 
@@ -59,15 +60,15 @@ def release_metadata(
     `page` is the report, `docs` the first page of the Data Docs; both are private.
     """
     told = {
-        "summary": dg.MetadataValue.md(summary(report)),
+        keys.SUMMARY: dg.MetadataValue.md(summary(report)),
         **numbers(report),
         **cost_metadata(report),
     }
     if report.sizes:
-        told["sizes of groups"] = as_table(tables.sizes_table(report))
+        told[keys.GROUP_SIZES] = as_table(tables.sizes_table(report))
     if report.sweep:
-        told["by k"] = as_table(tables.sweep_table(report))
-    for name, path in (("report", page), ("data docs", docs)):
+        told[keys.COST_BY_K] = as_table(tables.sweep_table(report))
+    for name, path in ((keys.REPORT, page), (keys.DATA_DOCS, docs)):
         if path is not None:
             told[name] = dg.MetadataValue.path(str(path.absolute()))
     return told

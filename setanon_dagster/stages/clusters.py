@@ -17,6 +17,7 @@ from setanon_core.model.inputs import Baskets
 from setanon_core.model.queries import Queries
 from setanon_core.params import Identity, ReleaseParams, Tokenizer
 from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_dagster import metadata_keys as keys
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.stages.arrow import coded, lists, numbered
 
@@ -92,11 +93,12 @@ def cluster_counts(clusters: DuckDBPyRelation, p: int) -> dict[str, int | float]
     ).fetchall()
     found, largest = cluster_sizes(clusters, p)
     return {
-        "users": users,
-        "threads": threads,
-        "keywords per thread": items / max(threads, 1),
-        f"clusters, p = {p}": found,
-        f"largest cluster, p = {p}": largest,
+        keys.USERS: users,
+        keys.THREADS: threads,
+        keys.KEYWORDS_PER_THREAD: items / max(threads, 1),
+        keys.P: p,
+        keys.CLUSTERS: found,
+        keys.LARGEST_CLUSTER: largest,
     }
 
 

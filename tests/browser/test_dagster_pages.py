@@ -116,13 +116,13 @@ def the_graph_shows_every_asset(page, _):
 def the_release_has_the_figures_of_its_report_beside_it(page, server):
     cost, verdict = server.certificate["cost"], server.certificate["verdict"]
     for name, value in {
-        "additions": cost["additions"],
-        "deletions": cost["deletions"],
-        "published threads": verdict["records"],
-        "groups": verdict["groups"],
-        "smallest group": verdict["smallest_group"],
-        "violations": 0,
-        "report": server.report,
+        "setanon/additions": cost["additions"],
+        "setanon/deletions": cost["deletions"],
+        "setanon/threads": verdict["records"],
+        "setanon/groups": verdict["groups"],
+        "setanon/smallest_group": verdict["smallest_group"],
+        "setanon/violations": 0,
+        "setanon/report": server.report,
     }.items():
         # Rows of the tables within have such names too, and come later.
         row = page.locator(f"xpath=//tr[td[1][normalize-space() = '{name}']]").first

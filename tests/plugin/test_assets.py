@@ -52,14 +52,47 @@ COLUMNS = {
     },
 }  # fmt: skip
 NUMBERS = {
-    "raw_log": {"dagster/row_count": 10, "lines": 12, "accepted": 10, "outside": 0},
-    "rejected_rows": {"dagster/row_count": 2, "user missing": 1, "time unreadable": 1},
-    "threads": {"dagster/row_count": 10, "users": 7, "threads": 10, "queries per thread": 1.0},
-    "clusters": {"threads": 10, "keywords per thread": 2.0, "largest cluster, p = 2": 3},
-    "anonymized_threads": {"threads": 9, "groups": 3, "smallest group": 3, "withdrawals": 1},
-    "ledger": {"dagster/row_count": 9, "threads": 9},
-    "cost_report": {"additions": 0, "deletions": 2, "respellings": 0, "retained": 0.9},
-    "release": {"dagster/row_count": 9, "groups": 3, "smallest group": 3, "violations": 0},
+    "raw_log": {
+        "dagster/row_count": 10,
+        "setanon/lines": 12,
+        "setanon/accepted": 10,
+        "setanon/outside_partition": 0,
+    },
+    "rejected_rows": {
+        "dagster/row_count": 2,
+        "setanon/rejected/user missing": 1,
+        "setanon/rejected/time unreadable": 1,
+    },
+    "threads": {
+        "dagster/row_count": 10,
+        "setanon/users": 7,
+        "setanon/threads": 10,
+        "setanon/queries_per_thread": 1.0,
+    },
+    "clusters": {
+        "setanon/threads": 10,
+        "setanon/keywords_per_thread": 2.0,
+        "setanon/largest_cluster": 3,
+    },
+    "anonymized_threads": {
+        "setanon/threads": 9,
+        "setanon/groups": 3,
+        "setanon/smallest_group": 3,
+        "setanon/withdrawals": 1,
+    },
+    "ledger": {"dagster/row_count": 9, "setanon/threads": 9},
+    "cost_report": {
+        "setanon/additions": 0,
+        "setanon/deletions": 2,
+        "setanon/respellings": 0,
+        "setanon/retained": 0.9,
+    },
+    "release": {
+        "dagster/row_count": 9,
+        "setanon/groups": 3,
+        "setanon/smallest_group": 3,
+        "setanon/violations": 0,
+    },
 }
 
 
@@ -84,8 +117,8 @@ def test_the_release_has_the_known_answer_and_says_where_it_is(good):
     config, ran = good
     told = ran.metadata["release"]
     assert sets_of(published(config)) == SETS
-    assert latest(config) == told["release"] == f"trial-{told['sha256'][:12]}"
-    assert told["folder"] == str(releases(config) / told["release"])
+    assert latest(config) == told["setanon/release"] == f"trial-{told['setanon/sha256'][:12]}"
+    assert told["setanon/folder"] == str(releases(config) / told["setanon/release"])
     certificate = json.loads((releases(config) / "latest" / "certificate.json").read_text())
     assert certificate["cost"]["deletions"] == 2
     assert certificate["parameters"]["k"] == 3
@@ -126,7 +159,7 @@ def test_two_releases_in_one_code_location_do_not_disturb_each_other(tmp_path):
     for config in (first, second):
         ran = run_job(defs.resolve_job_def(f"{config.name}_release_job"))
         assert ran.success, ran.failures
-        told = releases(config) / ran.metadata["release"]["release"] / "certificate.json"
+        told = releases(config) / ran.metadata["release"]["setanon/release"] / "certificate.json"
         assert json.loads(told.read_text())["k"] == config.k
     before = public_files(second)
     assert make(first).success
@@ -149,8 +182,8 @@ def test_baskets_skip_the_threads_and_publish_sets(tmp_path):
     assert ran.success, ran.failures
     assert set(ran.metadata) == set(STAGES) - {"raw_log", "threads"} | {"raw_baskets"}
     assert sets_of(published(config)) == [["milk", "tea"]] * 8
-    assert ran.metadata["rejected_rows"]["item missing"] == 1
-    assert ran.metadata["cost_report"]["deletions"] == 1
+    assert ran.metadata["rejected_rows"]["setanon/rejected/item missing"] == 1
+    assert ran.metadata["cost_report"]["setanon/deletions"] == 1
     assert table_of(config, "raw_baskets").column_names == ["record", "item", "user", "line"]
 
 

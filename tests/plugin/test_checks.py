@@ -250,7 +250,7 @@ def test_a_broken_promise_fails_and_blocks_the_release(tmp_path, case):
     [
         ({"rejected_rows": "SELECT 1::BIGINT AS line, 'why' AS reason"}, {}, "every_line_is_accou"),
         ({"raw_log": f"{GOOD['raw_log']} UNION ALL {GOOD['raw_log']}"}, {}, "every_line_is_accoun"),
-        ({}, {"lines": 6}, "every_line_is_accounted_for"),
+        ({}, {"setanon/lines": 6}, "every_line_is_accounted_for"),
         ({"raw_log": f"{GOOD['raw_log']} WHERE false"}, {}, "some_rows_are_usable"),
         ({"threads": f"{GOOD['threads']} WHERE line > 1"}, {}, "every_row_is_in_one_thread"),
         ({"threads": GOOD["threads"].replace(" query", " 'x' AS query")}, {}, "every_row_is_in_on"),
@@ -268,12 +268,12 @@ def test_a_broken_stage_fails_its_own_check_and_blocks(tmp_path, files, said, br
 
 
 def test_lines_of_other_partitions_are_accounted_for(tmp_path):
-    made, found, _ = run(written(tmp_path), {"lines": 12, "outside": 7})
+    made, found, _ = run(written(tmp_path), {"setanon/lines": 12, "setanon/outside_partition": 7})
     assert (made, failed(found)) == (True, set())
 
 
 def test_a_partition_is_checked_by_itself(tmp_path):
-    said = {"lines": 12, "outside": 7}
+    said = {"setanon/lines": 12, "setanon/outside_partition": 7}
     made, found, _ = run(written(tmp_path), said, "2006-03-02", docs=tmp_path / "docs")
     assert (made, failed(found)) == (True, set())
     assert numbers(found["every_line_is_accounted_for"])["outside"] == 7

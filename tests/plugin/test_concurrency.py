@@ -36,7 +36,7 @@ for n, part in enumerate(parts):
         config = asked(folder, None, **(DAYS if part else {}))
         for _ in range(runs):
             ran = make(config, partition=part or None)
-            said = ran.metadata["release"]["release"] if ran.success else ran.failures[0]
+            said = ran.metadata["release"]["setanon/release"] if ran.success else ran.failures[0]
             with (folder / f"said{n}").open("a") as file:
                 file.write(said.replace("\\n", " ") + "\\n")
         os._exit(0)

@@ -210,7 +210,7 @@ def test_as_typed_is_refused_where_it_is_not_literally_k_anonymous(tmp_path):
     knobs = {"identity": "minhash", "spelling": "as_typed", "min_owners": 0}
     config = asked(tmp_path, rows, **knobs)
     ran = make(config)
-    assert ran.metadata["anonymized_threads"]["threads"] == len(rows), "all in one group"
+    assert ran.metadata["anonymized_threads"]["setanon/threads"] == len(rows), "all in one group"
     assert refused(ran)
     assert latest(config) is None
 

@@ -49,7 +49,11 @@ def test_a_part_has_the_rows_of_its_times(tmp_path, asking, key, inside, outside
     config = asked(tmp_path, partition=part, start=start)
     ran = make(config, "raw_log", "rejected_rows", partition=key)
     told = ran.metadata["raw_log"]
-    assert (told["accepted"], told["outside"], told["lines"]) == (inside, outside, 12)
+    assert (told["setanon/accepted"], told["setanon/outside_partition"], told["setanon/lines"]) == (
+        inside,
+        outside,
+        12,
+    )
     assert len(table_of(config, "raw_log", key)) == inside
 
 
@@ -81,7 +85,7 @@ def test_an_empty_part_is_an_error_and_publishes_nothing(tmp_path):
     bare = make(config, partition="2006-03-05")
     assert "must leave something to publish" in bare.failures[0]
     assert (public_files(config), latest(config)) == before
-    assert bare.metadata["raw_log"]["outside"] == 10
+    assert bare.metadata["raw_log"]["setanon/outside_partition"] == 10
 
 
 FRAME = {"user": [], "time": [], "query": []} | {
@@ -130,7 +134,7 @@ def test_an_asset_may_be_the_source_of_parts(tmp_path):
     ran = make(config, *STAGES, also=[queries], resources=keep, partition="2006-03-02")
     assert ran.success, ran.failures
     told = ran.metadata["raw_log"]
-    assert (told["accepted"], told["outside"]) == (4, 6)
+    assert (told["setanon/accepted"], told["setanon/outside_partition"]) == (4, 6)
     assert sets_of(published(config)) == [["copper", "kettle"]] * 3
 
 

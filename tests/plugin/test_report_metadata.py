@@ -34,21 +34,21 @@ def test_numbers_keep_their_kinds_so_that_they_plot_over_time():
     whole = certified(cost={**COST, "retained": 1, "factor": 1})
     kinds = {name: type(value) for name, value in numbers(SMALL).items()}
     assert kinds == {name: type(value) for name, value in numbers(whole).items()}
-    assert numbers(SMALL)["retained"].value == 0.75
-    assert numbers(SMALL)["deleted as rare"].value == 65
+    assert numbers(SMALL)["setanon/retained"].value == 0.75
+    assert numbers(SMALL)["setanon/deleted_as_rare"].value == 65
 
 
 def test_a_factor_without_limit_is_not_told():
-    assert "factor" not in numbers(certified(cost={**COST, "factor": None}))
+    assert "setanon/factor" not in numbers(certified(cost={**COST, "factor": None}))
 
 
 def test_tables_have_a_cell_for_each_column():
     told = release_metadata(SMALL)
-    for name in ("by round", "by cause", "sizes of groups", "by k"):
-        columns = [column.name for column in told[name].schema.columns]
+    for name in ("cost_by_round", "cost_by_cause", "group_sizes", "cost_by_k"):
+        columns = [column.name for column in told[f"setanon/{name}"].schema.columns]
         assert len(columns) == len(set(columns))
-        assert told[name].records
-        assert all(list(record.data) == columns for record in told[name].records)
+        assert told[f"setanon/{name}"].records
+        assert all(list(record.data) == columns for record in told[f"setanon/{name}"].records)
 
 
 def test_the_summary_has_one_figure_and_is_small():
@@ -66,9 +66,9 @@ def test_a_refused_release_is_called_refused():
 
 def test_pages_are_linked_by_their_paths(tmp_path):
     told = release_metadata(SMALL, tmp_path / "report.html", tmp_path / "index.html")
-    assert told["report"].value == str(tmp_path / "report.html")
-    assert told["data docs"].value == str(tmp_path / "index.html")
-    assert "report" not in release_metadata(SMALL)
+    assert told["setanon/report"].value == str(tmp_path / "report.html")
+    assert told["setanon/data_docs"].value == str(tmp_path / "index.html")
+    assert "setanon/report" not in release_metadata(SMALL)
 
 
 def test_what_was_not_counted_is_not_told():

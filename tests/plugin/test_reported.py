@@ -26,9 +26,9 @@ def test_every_release_has_a_report_without_a_word_of_anybody(tmp_path):
     page = page_of(config)
     assert latest(config) in page
     assert not [word for word in WORDS if word in page]
-    assert ran.metadata["release"]["report"].endswith(REPORT)
-    assert ran.metadata["release"]["violations"] == 0
-    assert "by k" not in ran.metadata["release"]
+    assert ran.metadata["release"]["setanon/report"].endswith(REPORT)
+    assert ran.metadata["release"]["setanon/violations"] == 0
+    assert "setanon/cost_by_k" not in ran.metadata["release"]
 
 
 def test_a_full_report_has_other_k_and_utility(tmp_path):
@@ -39,7 +39,7 @@ def test_a_full_report_has_other_k_and_utility(tmp_path):
     page = page_of(config)
     assert "paper" in page
     assert "keyword" in page
-    assert len(ran.metadata["release"]["by k"].records) >= 10
+    assert len(ran.metadata["release"]["setanon/cost_by_k"].records) >= 10
     assert not [word for word in WORDS if word in page + ran.told]
 
 
@@ -65,7 +65,7 @@ def test_a_report_that_fails_does_not_take_the_release_back_nor_tell_why(tmp_pat
 
     assert ran.success
     assert (releases(config) / latest(config)).is_dir()
-    assert ran.metadata["release"]["smallest group"] == 3
+    assert ran.metadata["release"]["setanon/smallest_group"] == 3
     assert "The report could not be written: ValueError" in ran.told
     assert "pine straw of ann" not in ran.told
 
