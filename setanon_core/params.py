@@ -1,18 +1,28 @@
-"""The knobs of one anonymization: frozen, and checked once when made."""
+"""Parameters of an anonymization: frozen dataclasses, checked when they are built."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Final, Literal, Protocol, get_args
+from typing import Annotated, Final, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.errors import InvalidParameterError
-from setanon_core.ranges import check_choice, check_k, integer
+from setanon_core.declarations import check_parameters
+from setanon_core.ranges import AtLeast, Between, ByteLength, K
 
+Method = Literal["best", "paper"]
+GrouperName = Literal["star", "suppression", "facility_location", "exact"]
+Operations = Literal["both", "additions", "deletions"]
 Identity = Literal["exact", "minhash"]
+Spelling = Literal["common", "as_typed"]
+Format = Literal["queries", "sets"]
+
+METHODS: Final[tuple[str, ...]] = get_args(Method)
+GROUPERS: Final[tuple[str, ...]] = get_args(GrouperName)
+OPERATIONS: Final[tuple[Operations, ...]] = get_args(Operations)
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
 
 Tokenizer = Callable[[str], Sequence[str]]
 """Splits a query into keywords. Text without spaces between words needs a custom tokenizer."""
@@ -29,95 +39,63 @@ class SimilarityMeasure(Protocol):
         ...
 
 
-Method = Literal["best", "paper"]
-GrouperName = Literal["star", "suppression", "facility_location", "exact"]
-Operations = Literal["both", "additions", "deletions"]
-
-METHODS: Final[tuple[str, ...]] = get_args(Method)
-GROUPERS: Final[tuple[str, ...]] = get_args(GrouperName)
-OPERATIONS: Final[tuple[Operations, ...]] = get_args(Operations)
-
-
 @dataclass(frozen=True, slots=True)
 class Params:
-    """What is asked of a grouping; every field has one default and one range."""
+    """Parameters of the grouping of records.
 
-    k: int
-    """Distinct users that must share every published set; at least 2."""
+    Thread ids are hashed from the names and values of the fields, in their order.
+    """
+
+    k: K
+    """Distinct users who must share every published set."""
 
     method: Method = "best"
-    """`best`: our groupers, then improvements; `paper`: one grouper and Algorithm 1."""
+    """best: several groupers, then local search; paper: the paper's algorithms, for comparison."""
 
     grouper: GrouperName | None = None
-    """Which algorithm forms the groups; None leaves the choice to the method."""
+    """Algorithm that forms the groups; None: those of the method."""
 
     operations: Operations = "both"
-    """Which edits may be made to a published record (section 3 of the paper)."""
+    """Edits allowed in a published record (section 3): both, additions or deletions."""
 
-    min_owners: int | None = None
-    """Users of the whole data who must hold an item before it is published; None means k."""
+    min_owners: Annotated[int, AtLeast(0, "0 turns it off; leave it out to use k.")] | None = None
+    """Users of the complete input who must have an item before it is published; 0: off; None: k."""
 
-    seed: int = 0
-    """Seeds the restarts of the local search; the same seed gives the same result."""
+    seed: Annotated[int, AtLeast(0)] = 0
+    """Random seed of the local search; equal seeds give equal results."""
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range; store plain integers."""
-        object.__setattr__(self, "k", check_k(self.k))
-        if self.min_owners is not None:
-            # None stays None: with another k, the default must follow it.
-            object.__setattr__(self, "min_owners", integer("min_owners", self.min_owners))
-        if self.owners < 0:
-            raise InvalidParameterError(
-                f"min_owners must be 0 (off) or more; got {self.owners}. Leave it out to use k."
-            )
-        object.__setattr__(self, "seed", integer("seed", self.seed))
-        if self.seed < 0:
-            raise InvalidParameterError(f"seed must be 0 or more; got {self.seed}.")
-        check_choice("method", self.method, METHODS)
-        check_choice("operations", self.operations, OPERATIONS)
-        if self.grouper is not None:
-            check_choice("grouper", self.grouper, GROUPERS)
+        """Check all fields, those of subclasses included."""
+        check_parameters(self)
 
     @property
-    def owners(self) -> int:
-        """`min_owners` with its default filled in."""
+    def required_owners(self) -> int:
+        """`min_owners`, or k if it is None."""
+        # Not stored: the default has to follow k in `dataclasses.replace(params, k=...)`.
         return self.k if self.min_owners is None else self.min_owners
 
 
-Spelling = Literal["common", "as_typed"]
+@dataclass(frozen=True, slots=True)
+class PublishedParams(Params):
+    """All parameters of a release that its certificate may state."""
 
+    # Section 5.2. With more than 4 Min-Hashes hardly any two threads have equal keys.
+    p: Annotated[int, Between(1, 4)] = 2
+    """Min-Hashes in a cluster key, for method paper."""
 
-Format = Literal["queries", "sets"]
+    identity: Identity = "exact"
+    """Keywords that count as one item. exact: equal ones; minhash: those with equal Min-Hashes."""
 
+    spelling: Spelling = "common"
+    """Spelling of an item. common: one per group; as_typed: each as typed, as in the paper."""
 
-IDENTITIES: Final[tuple[str, ...]] = get_args(Identity)
-
-
-SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
-
-
-FORMATS: Final[tuple[str, ...]] = get_args(Format)
-
-
-MOST_HASHES: Final = 4
-"""The largest p of section 5.2; beyond it hardly two threads share a key."""
+    format: Format = "queries"
+    """What is published of a thread. queries: its edited queries; sets: the set of its keywords."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseParams(Params):
-    """The knobs of `Params`, and those of the stages before and after the grouping."""
-
-    p: int = 2
-    """Min-Hashes of a cluster's key, with `method="paper"`; from 1 to 4."""
-
-    identity: Identity = "exact"
-    """Which keywords are one item: only the same, or those with the same Min-Hashes."""
-
-    spelling: Spelling = "common"
-    """How the keywords of an item are spelled: one way in each group, or each as it was typed."""
-
-    format: Format = "queries"
-    """What is published of a thread: its edited queries, or the set of its keywords."""
+class ReleaseParams(PublishedParams):
+    """All parameters of a release, with the functions and the secret that are not published."""
 
     measure: SimilarityMeasure | None = None
     """Decides which queries of a session belong to one thread; None: `EditDistance()`."""
@@ -128,18 +106,7 @@ class ReleaseParams(Params):
     None: `tokenize`.
     """
 
-    secret: bytes = field(default_factory=lambda: token_bytes(32), repr=False)
-    """Key of the thread ids; fresh and random if none is given. Up to 64 bytes."""
-
-    def __post_init__(self) -> None:
-        """Refuse what is out of range."""
-        Params.__post_init__(self)
-        object.__setattr__(self, "p", integer("p", self.p))
-        if not 1 <= self.p <= MOST_HASHES:
-            raise InvalidParameterError(f"p must be from 1 to {MOST_HASHES}; got {self.p}.")
-        check_choice("identity", self.identity, IDENTITIES)
-        check_choice("spelling", self.spelling, SPELLINGS)
-        check_choice("format", self.format, FORMATS)
-        secret: object = self.secret
-        if not (isinstance(secret, bytes) and 0 < len(secret) <= blake2b.MAX_KEY_SIZE):
-            raise InvalidParameterError(f"secret must be 1 to {blake2b.MAX_KEY_SIZE} bytes.")
+    secret: Annotated[bytes, ByteLength(1, blake2b.MAX_KEY_SIZE)] = field(
+        default_factory=lambda: token_bytes(32), repr=False
+    )
+    """Key of the thread ids; random by default."""

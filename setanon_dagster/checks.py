@@ -63,7 +63,9 @@ def build_checks(  # noqa: PLR0913 - the knobs, each by name
     the steps of one release from those of another. `memory` ("1GB") limits DuckDB, which spills
     into a folder made in `spill`.
     """
-    asked = PromisedValues(k=k, min_owners=Params(k, min_owners=min_owners).owners, format=format)
+    asked = PromisedValues(
+        k=k, min_owners=Params(k, min_owners=min_owners).required_owners, format=format
+    )
     raw = "raw_log" if "raw_log" in keys else "raw_baskets"
     promises: Sentences = {
         check: (Template(said).substitute(k=k, min_owners=asked.min_owners, format=format), ())

@@ -18,7 +18,7 @@ from setanon_core.params import (
     ReleaseParams,
     Spelling,
 )
-from setanon_core.ranges import check_choice, check_least, check_share
+from setanon_core.ranges import AtLeast, UnitInterval, check_choice
 from setanon_core.threads.similarity import EditDistance
 from setanon_dagster.sources.source import Source
 
@@ -143,8 +143,8 @@ class ReleaseConfig:
         if self.source.kind == "baskets" and self.format == "queries":
             # Baskets have no queries: their sets are all there is to publish.
             object.__setattr__(self, "format", "sets")
-        check_share("similarity", self.similarity)
-        check_least("workers", self.workers, 1)
+        UnitInterval().check("similarity", self.similarity)
+        AtLeast(1).check("workers", self.workers)
         check_memory(self.memory_limit)
         self.params(b"checked only")
 

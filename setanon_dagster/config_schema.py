@@ -25,7 +25,6 @@ from typing import (
 )
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.params import MOST_HASHES
 from setanon_dagster.config import MEMORY, NAME
 
 Schema = dict[str, Any]
@@ -53,7 +52,7 @@ RANGES: Final[Mapping[str, Schema]] = {
     "uri": {"minLength": 1},
     "k": {"minimum": 2},
     "out": {"minLength": 1},
-    "p": {"minimum": 1, "maximum": MOST_HASHES},
+    "p": {"minimum": 1, "maximum": 4},
     "min_owners": {"minimum": 0},
     "similarity": {"minimum": 0, "maximum": 1},
     "seed": {"minimum": 0},

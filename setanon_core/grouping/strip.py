@@ -46,7 +46,7 @@ def strip(records: Records, params: Params, held: Ints | None = None) -> Strippe
 
     `held` is the number of owners of each item, if it is not to be counted here.
     """
-    publishable = (count_owners(records) if held is None else held) >= params.owners
+    publishable = (count_owners(records) if held is None else held) >= params.required_owners
     if params.operations == "additions":
         # Nothing may be deleted, so a record with such an item cannot be published at all.
         bad = np.unique(records.rows[~publishable[records.items]])

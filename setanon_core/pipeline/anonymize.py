@@ -70,7 +70,7 @@ def anonymize_records(
         grouping = group_within(ordered, params, clusters[stripped.positions[order]])
     rows, centers = flip(ordered, grouping.labels, params.operations)
     _refuse_small_groups(ordered, rows, params.k)
-    _refuse_rare_items(held[centers.items], params.owners)
+    _refuse_rare_items(held[centers.items], params.required_owners)
     labels = np.full(len(data), WITHDRAWN)
     labels[stripped.positions[order]] = rows
     cost = cost_of(data, labels, centers)
@@ -183,8 +183,8 @@ def _warnings(data: Records, stripped: Stripped, params: Params) -> tuple[str, .
     if stripped.barred:
         found.append(
             f"{stripped.barred} records were withdrawn because they hold an item of fewer than "
-            f"min_owners = {params.owners} users, which additions cannot hide. Allow deletions, "
-            "or set min_owners=0."
+            f"min_owners = {params.required_owners} users, which additions cannot hide. Allow "
+            "deletions, or set min_owners=0."
         )
     if stripped.records.n_users < params.k:
         found.append(
@@ -194,6 +194,6 @@ def _warnings(data: Records, stripped: Stripped, params: Params) -> tuple[str, .
     elif len(stripped.records.items) == 0:
         found.append(
             "Every record was withdrawn: no item is held by enough users to be published, with "
-            f"k = {params.k} and min_owners = {params.owners}."
+            f"k = {params.k} and min_owners = {params.required_owners}."
         )
     return tuple(found)

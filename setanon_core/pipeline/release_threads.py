@@ -103,7 +103,7 @@ def edit_threads(
 ) -> tuple[Queries, ReleaseCost]:
     """The queries to publish, as keyword numbers, and what they cost; refuse rare keywords."""
     literal = params.spelling == "as_typed"
-    wanted = EditTargets(result.labels, _centers(result), params.owners, as_typed=literal)
+    wanted = EditTargets(result.labels, _centers(result), params.required_owners, as_typed=literal)
     edited, respellings = edit_in_batches(threads.typed, threads.keywords, wanted)
     return edited, _cost(threads, result, respellings)
 
@@ -176,7 +176,7 @@ def _centers(result: Anonymized) -> Sets:
 
 def _spelled(threads: Threads, result: Anonymized, params: ReleaseParams) -> tuple[Ints, int]:
     return common_spellings(
-        threads.typed, threads.keywords, result.labels, _centers(result), params.owners
+        threads.typed, threads.keywords, result.labels, _centers(result), params.required_owners
     )
 
 

@@ -15,14 +15,15 @@ import re
 import sqlite3
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from setanon_core.columns.arrays import Ints
+from setanon_core.declarations import check_parameters
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import Similar
-from setanon_core.ranges import check_least, check_share
+from setanon_core.ranges import AtLeast, Share
 from setanon_core.threads.overlap import common_weight, encode_sets
 from setanon_core.threads.similarity import Bools
 
@@ -48,18 +49,17 @@ class ResultOverlap:
     results: Results
     """The search engine."""
 
-    share: float = 0.5
+    share: Share = 0.5
     """Common results, at least, as a share of the smaller result set; above 0, at most 1."""
 
-    top: int = 50
+    top: Annotated[int, AtLeast(1)] = 50
     """How many results of each query are looked at; 1 or more."""
 
     def __post_init__(self) -> None:
         """Refuse thresholds out of range."""
-        check_share("share", self.share)
+        check_parameters(self)
         if self.share == 0:
             raise InvalidParameterError("share must be above 0; got 0: all would be similar.")
-        check_least("top", self.top, 1)
 
     def over(self, texts: Sequence[str]) -> Similar:
         """Ask the engine for each text, but for blank ones: they are similar to none."""
@@ -101,7 +101,7 @@ class FullTextResults:
 
     def __init__(self, documents: Iterable[tuple[Hashable, str]], top: int = 50) -> None:
         """Index the documents; `top` results are returned for a query."""
-        check_least("top", top, 1)
+        AtLeast(1).check("top", top)
         self._top = top
         self._ids: list[Hashable] = []
         self._index = sqlite3.connect(":memory:")

@@ -28,7 +28,7 @@ from setanon_core.columns.arrays import Ints, concat_ranges, integer_column, off
 from setanon_core.columns.encode import encode_first_seen
 from setanon_core.errors import MalformedInputError
 from setanon_core.params import Similar, SimilarityMeasure
-from setanon_core.ranges import check_least
+from setanon_core.ranges import AtLeast
 from setanon_core.threads.similarity import EditDistance
 
 WINDOW: Final = 200
@@ -71,8 +71,8 @@ def separate_threads(  # noqa: PLR0913 - three columns, and what to make of them
             f"users, times and queries must have one value for each row; got {len(owner)}, "
             f"{len(time)} and {len(text)} values."
         )
-    check_least("window", window, 1)
-    check_least("longest", longest, 1)
+    AtLeast(1).check("window", window)
+    AtLeast(1).check("longest", longest)
     order = time_order(owner, time)
     session = _sessions(owner[order], longest)
     row_text = text[order]

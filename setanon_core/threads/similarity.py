@@ -18,7 +18,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from setanon_core.columns.arrays import Ints, offsets_of
+from setanon_core.declarations import check_parameters
 from setanon_core.params import Similar, SimilarityMeasure
-from setanon_core.ranges import check_least, check_share
+from setanon_core.ranges import AtLeast, Share
 from setanon_core.threads.overlap import as_sets, shared_weight
 from setanon_core.threads.text_batches import fold_and_cut
 
@@ -55,21 +56,18 @@ class EditDistance:
     [True, True, False]
     """
 
-    relative: float = 0.35
+    relative: Share = 0.35
     """Letters to change, at most, as a share of the longer query; from 0 to 1."""
 
-    absolute: int = 8
+    absolute: Annotated[int, AtLeast(0)] = 8
     """Letters to change, at most, however long the queries; 0 or more."""
 
-    words: float | None = 0.7
+    words: Share | None = 0.7
     """Letters in words to change, at most, as a share of the query with more; None turns it off."""
 
     def __post_init__(self) -> None:
         """Refuse thresholds out of range."""
-        check_share("relative", self.relative)
-        check_least("absolute", self.absolute, 0)
-        if self.words is not None:
-            check_share("words", self.words)
+        check_parameters(self)
 
     def over(self, texts: Sequence[str]) -> Similar:
         """Prepare the texts for both distances."""

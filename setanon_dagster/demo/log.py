@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.ranges import check_least
+from setanon_core.ranges import AtLeast
 from setanon_dagster.demo.words import ABSENT, HEAD, Ints, Words, drawn, ladder, misspelled
 
 Columns = tuple[list[str], list[str], list[str]]
@@ -92,10 +92,10 @@ def demo_rows(users: int = USERS, queries: int | None = None, seed: int = 0) -> 
     >>> users[2:], queries[2:]
     (['u0000002', 'u0000002', 'u0000002'], ['puppy leash', 'puppy biscuits', 'puppy biscuits'])
     """
-    check_least("users", users, 1)
-    check_least("seed", seed, 0)
+    AtLeast(1).check("users", users)
+    AtLeast(0).check("seed", seed)
     total = users * 412 // 82 if queries is None else queries
-    check_least("queries", total, users)
+    AtLeast(users).check("queries", total)
     if total > users * MOST_PER_USER:
         raise InvalidParameterError(
             f"queries must be at most {MOST_PER_USER} for each user; got {total} for {users} "

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.ranges import check_choice, integer
+from setanon_core.ranges import check_choice, check_integer
 from setanon_dagster.sources.lines import Encoding
 from setanon_dagster.sources.times import reading
 
@@ -82,7 +82,7 @@ class Source:
         check_choice("kind", self.kind, KINDS)
         check_choice("layout", self.layout, LAYOUTS)
         check_choice("encoding", self.encoding, ENCODINGS)
-        object.__setattr__(self, "longest_line", integer("longest_line", self.longest_line))
+        object.__setattr__(self, "longest_line", check_integer("longest_line", self.longest_line))
         if self.longest_line < 1:
             raise InvalidParameterError(
                 f"longest_line must be at least 1; got {self.longest_line}."
@@ -151,7 +151,7 @@ def _check_column(name: str, column: object) -> None:
     """Refuse what is neither a name nor a position."""
     if column is None and name == "user_column":
         return
-    if not (column.strip() if isinstance(column, str) else integer(name, column) >= 0):
+    if not (column.strip() if isinstance(column, str) else check_integer(name, column) >= 0):
         raise InvalidParameterError(f"{name} must be a name, or a position from 0 on.")
 
 

@@ -15,7 +15,7 @@ from setanon_core.ranges import check_k
 def test_the_defaults_are_the_documented_ones():
     params = Params(3)
     assert (params.k, params.method, params.grouper) == (3, "best", None)
-    assert (params.operations, params.owners, params.seed) == ("both", 3, 0)
+    assert (params.operations, params.required_owners, params.seed) == ("both", 3, 0)
 
 
 @pytest.mark.parametrize("k", [2, np.int32(2), np.array(2)])
@@ -37,9 +37,9 @@ def test_k_is_stored_as_a_plain_integer(k):
         ("k", None, "k must be an integer; got a value of type NoneType"),
         ("k", int, "k must be an integer; got a value of type type"),
         ("k", np.array([2, 3]), "k must be an integer; got a value of type ndarray"),
-        ("min_owners", -1, "min_owners must be 0 .off. or more; got -1"),
+        ("min_owners", -1, "min_owners must be at least 0; got -1. 0 turns it off"),
         ("min_owners", 2.5, "min_owners must be an integer"),
-        ("seed", -1, "seed must be 0 or more; got -1"),
+        ("seed", -1, "seed must be at least 0; got -1"),
         ("seed", None, "seed must be an integer"),
         ("method", "fast", "method must be one of best, paper; got 'fast'"),
         ("method", None, "method must be one of best, paper"),
@@ -74,8 +74,8 @@ def test_data_in_the_place_of_a_parameter_is_not_repeated():
 
 def test_the_default_of_min_owners_follows_k():
     params = Params(3)
-    assert dataclasses.replace(params, k=7).owners == 7
-    assert dataclasses.replace(params, min_owners=0, k=7).owners == 0
+    assert dataclasses.replace(params, k=7).required_owners == 7
+    assert dataclasses.replace(params, min_owners=0, k=7).required_owners == 0
 
 
 def test_params_cannot_be_changed_and_can_be_pickled_and_compared():

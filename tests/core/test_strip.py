@@ -30,7 +30,7 @@ def test_what_is_left_holds_no_item_with_too_few_owners_and_nothing_else_is_lost
 ):
     asked = Params(asked.k, operations=asked.operations, min_owners=min_owners)
     stripped, sets, held = strip(data, asked), sets_of(data), count_owners(data)
-    rare = {item for item in range(data.width) if held[item] < asked.owners}
+    rare = {item for item in range(data.width) if held[item] < asked.required_owners}
     support = [sum(item in one for one in sets) for item in range(data.width)]
     hopeless = {
         "both": {item for item in range(data.width) if 2 * support[item] <= asked.k},

@@ -26,7 +26,7 @@ pytestmark = [
         ({"p": 9}, "9 is greater than the maximum of 4", "p must be from 1 to 4; got 9."),
         ({"method": "foo"}, "is not one of ['best', 'paper']", "one of best, paper; got 'foo'."),
         ({"grouper": 3}, "3 is not one of ['star'", "one of star, suppression, facility_location"),
-        ({"min_owners": -1}, "-1 is less than the minimum of 0", "min_owners must be 0 (off) or"),
+        ({"min_owners": -1}, "-1 is less than the minimum of 0", "min_owners must be at least 0"),
         ({"min_owner": 0}, "('min_owner' was unexpected)", "attributes must be among name, "),
         ({"name": "Log 1"}, "'Log 1' does not match", "name must be lower case letters"),
         ({"owners": "me"}, "'me' is not of type 'array'", "owners must be of type array; got"),

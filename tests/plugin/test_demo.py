@@ -158,12 +158,12 @@ def test_threads_interleave_a_little():
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"users": 0}, "users must be an integer of at least 1; got 0"),
+        ({"users": 0}, "users must be at least 1; got 0"),
         ({"users": 2.5}, "users must be an integer"),
         ({"users": True}, "users must be an integer"),
-        ({"users": 10, "queries": 9}, "queries must be an integer of at least 10; got 9"),
+        ({"users": 10, "queries": 9}, "queries must be at least 10; got 9"),
         ({"users": 10, "queries": 10_001}, "queries must be at most 1000 for each user; got 10001"),
-        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ({"seed": -1}, "seed must be at least 0; got -1"),
     ],
 )
 def test_what_is_out_of_range_is_refused_before_anything_is_written(tmp_path, asked, sentence):

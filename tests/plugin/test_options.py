@@ -16,7 +16,7 @@ from setanon_dagster.sources.source import Source
         (["--k", 3, "--method", "worst"], "method must be one of best, paper; got 'worst'."),
         (["--k", 3, "--p", 5], "p must be from 1 to 4; got 5."),
         (["--k", 3, "--similarity", 2], "to 1"),
-        (["--k", 3, "--min-owners", -1], "min_owners must be 0 (off) or more; got -1."),
+        (["--k", 3, "--min-owners", -1], "min_owners must be at least 0; got -1."),
         (["--k", 3, "--name", "../up"], "name must be lower case letters"),
         (["--k", 3, "--layout", "lines"], "a log must have a row for each query"),
         (["--k", 3, "--delimiter", "ab"], "delimiter must be one ASCII character"),
