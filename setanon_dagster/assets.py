@@ -15,7 +15,7 @@ from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.engines.pools import process_pool
-from setanon_dagster.gate.publish import Published, publish
+from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.making import engine_of, stored_by, window_of
 from setanon_dagster.redaction import redact_errors
@@ -228,17 +228,15 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         # Whatever was or was not checked before: the very file is verified, here and now.
         with redact_errors():
             published = publish(
-                files["anonymized_threads"],
-                files["ledger"],
-                files["clusters"],
-                files["cost_report"],
+                StageFiles(**files),
+                ReleaseSpec(
+                    name=f"{config.name}{part}",
+                    k=config.k,
+                    min_owners=config.min_owners,
+                    format=config.format,
+                    parameters=config.certified_parameters(),
+                ),
                 config.folder,
-                f"{config.name}{part}",
-                config.k,
-                config.min_owners,
-                config.format,
-                config.certified_parameters(),
-                rejected=files["rejected_rows"],
                 memory=config.memory_limit,
             )
         return dg.Output(

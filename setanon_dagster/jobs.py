@@ -1,18 +1,15 @@
 """What runs by itself: releases by schedule or when a file changes, and a look at what is out."""
 
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Final
 
 import dagster as dg
 
-from setanon_core.errors import NotAnonymousError, SetanonError
+from setanon_core.errors import SetanonError
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.gate.certificate import THREADS, read_certificate, sha256_of
 from setanon_dagster.redaction import redact_errors
 from setanon_dagster.translator import SetanonTranslator, asset_specs, partitions_definition
-from setanon_dagster.verifier.release_file import verify_file
-from setanon_dagster.verifier.verdict import FileVerdict
+from setanon_dagster.verifier.release_folder import published_releases, verify_release
 
 Job = Any
 Schedule = Any
@@ -114,7 +111,9 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
         with redact_errors():
             found = published_releases(config.folder, config.name)
             for release in found:
-                verdict = verify_release(release, config)
+                verdict = verify_release(
+                    release, config.folder / "private", memory=config.memory_limit
+                )
                 context.log.info(
                     "%s: %d threads, %d groups, the smallest of %d users.",
                     release.name,
@@ -133,35 +132,3 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
         verify_published()
 
     return job
-
-
-def verify_release(release: Path, config: ReleaseConfig) -> FileVerdict:
-    """Verify a published folder for what its own certificate says, whatever is asked today.
-
-    Who typed its keywords is not kept: that they have min_owners is known of these very bytes.
-    """
-    said = read_certificate(release)
-    private = config.folder / "private"
-    verdict = verify_file(
-        release / THREADS,
-        said.k,
-        private / release.name / "ledger.parquet",
-        min_owners=said.min_owners,
-        memory=config.memory_limit,
-        spill=private,
-    )
-    failures = verdict.failures
-    if sha256_of(release / THREADS) != said.digest:
-        failures.append("its threads must have the digest of its certificate; they have another")
-    if failures:
-        raise NotAnonymousError(
-            f"release {release.name} must be k-anonymous: {'; '.join(failures)}. Take it back."
-        )
-    return verdict
-
-
-def published_releases(folder: Path, name: str) -> list[Path]:
-    """The folders of this release's publications."""
-    releases = folder / "releases"
-    found = releases.glob(f"{name}-*") if releases.is_dir() else ()
-    return sorted(path for path in found if (path / THREADS).is_file())

@@ -19,10 +19,10 @@ from setanon_dagster.cli.progress import ReleaseProgress, print_line, print_summ
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
-from setanon_dagster.gate.certificate import THREADS
 from setanon_dagster.quality.gx_worker import validation_worker
 from setanon_dagster.runtime.gc_imports import imports_without_gc
 from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.release_folder import THREADS
 
 SMALL: Final = 1 << 28
 """Bytes of a log, compressed or not, up to which Great Expectations loads while the stages run."""

@@ -14,9 +14,9 @@ from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
-from setanon_dagster.gate.certificate import CERTIFICATE
 from setanon_dagster.runtime.gc_imports import imports_without_gc
 from setanon_dagster.runtime.interrupts import InterruptWatch
+from setanon_dagster.verifier.release_folder import CERTIFICATE
 
 LOGGER: Final = "setanon"
 INTERRUPTED: Final = "DagsterExecutionInterruptedError"

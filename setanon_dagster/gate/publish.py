@@ -1,15 +1,15 @@
-"""The gate: stage a release, verify the very file, then give it its public name, or refuse.
+"""The release gate: stage a release, verify the staged file, then publish or refuse it.
 
-Guarantee:  `latest` is a whole, verified release at any moment, the old one or the new one, even
-            if the process is killed. What a kill leaves behind is hidden in `.staging-*`.
-            The same threads give the same bytes and so the same name.
+Guarantee:  `latest` always points to a complete, verified release, the old or the new one, even if
+            the process is killed. A killed process leaves only hidden `.staging-*` folders.
+            Equal threads give equal bytes and therefore the same release name.
 """
 
 import errno
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -19,14 +19,11 @@ import duckdb
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.ranges import check_k
 from setanon_dagster.gate.certificate import (
-    CERTIFICATE,
-    THREADS,
     Plain,
     build_certificate,
     certified_costs,
+    counted_unit,
     published_parameters,
-    sha256_of,
-    unit_of,
 )
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.gate.staging import (
@@ -42,26 +39,69 @@ from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.verifier.owners import wrong_ledger_entries
-from setanon_dagster.verifier.release_file import LAYOUTS, verify_file
+from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict
 
 DATASHEET: Final = "DATASHEET.md"
 
 PUBLIC: Final = frozenset({THREADS, CERTIFICATE, DATASHEET})
-"""The files of a release, and there are no others."""
+"""The only files of a release."""
 
 LATEST: Final = "latest"
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sets": ("thread_id", "keywords"),
+    "queries": ("thread_id", "position", "query"),
+}
+"""The published columns by format. The verifier has its own list and shares no code with this."""
+
+SORT_COLUMNS: Final = ("thread_id", "position")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A release that has its public name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageFiles:
+    """Parquet files of the stages that a release is made from."""
+
+    anonymized_threads: Path
+    ledger: Path
+    clusters: Path
+    """Has the keywords that each user typed."""
+
+    cost_report: Path | Mapping[str, Plain]
+    """The cost report, or a mapping with the columns of its total row."""
+
+    rejected_rows: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSpec:
+    """What is published: the name of the release, and what it is verified and certified for."""
 
     name: str
-    """Its folder's: the name asked for, and the first 12 digits of the digest."""
+    k: int
+    min_owners: int | None = None
+    """None: k."""
+
+    format: str = "queries"
+    parameters: Mapping[str, Plain] = field(default_factory=dict)
+    """Further parameters for the certificate, which is public."""
+
+    @property
+    def owners(self) -> int:
+        """`min_owners` with its default filled in."""
+        return self.k if self.min_owners is None else self.min_owners
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A published release."""
+
+    name: str
+    """Name of its folder: the name of the release and the first 12 digits of the digest."""
 
     folder: Path
     digest: str
@@ -73,108 +113,114 @@ class Published:
     """The folder with the ledger."""
 
 
-def publish(  # noqa: PLR0913, PLR0917 - what is published, what it is held against, how it was made
-    anonymized: Path,
-    ledger: Path,
-    clusters: Path,
-    cost: Path | Mapping[str, Plain],
+def publish(
+    files: StageFiles,
+    spec: ReleaseSpec,
     out: Path,
-    name: str,
-    k: int,
-    min_owners: int | None,
-    format: str,  # noqa: A002 - the knob's name everywhere
-    parameters: Mapping[str, Plain],
     *,
-    rejected: Path | None = None,
     cores: int | None = None,
     memory: str | None = None,
 ) -> Published:
-    """Publish the threads of a Parquet file, if they are k-anonymous by the ledger.
+    """Publish the anonymized threads into the folder `out` if the verifier accepts them.
 
-    `clusters` has what each user typed; `cost` is the cost report, or the numbers of its total.
-    `parameters` are told to the public in the certificate. `cores` and `memory` limit DuckDB.
+    Otherwise raise `NotAnonymousError` and leave `out` unchanged. `cores` and `memory` ("4GB")
+    limit DuckDB.
     """
-    k = check_k(k)
-    owners = k if min_owners is None else min_owners
-    told = published_parameters(parameters, k, owners, format)
-    if not _NAME.fullmatch(name):
+    k = check_k(spec.k)
+    parameters = published_parameters(spec.parameters, k, spec.owners, spec.format)
+    if not _NAME.fullmatch(spec.name):
         raise InvalidParameterError(
-            "name must be 1 to 100 letters, digits, _, . and -, beginning with a letter or digit."
+            "name must be 1 to 100 letters, digits, _, . and -, starting with a letter or digit."
         )
     releases = make_folder(out / "releases", 0o755)
     private = make_folder(out / "private", 0o700)
     if not (releases / LATEST).is_symlink() and (releases / LATEST).exists():
-        raise InvalidParameterError("releases/latest must be a link or nothing. Move it away.")
+        raise InvalidParameterError(
+            "releases/latest must be a symbolic link or absent; it is a file or folder. Move it."
+        )
     with (
         staging_folder(releases) as staged,
-        staging_folder(private) as kept,
+        staging_folder(private) as staged_private,
         staging_folder(private) as spill,
     ):
-        # Copies first: what is verified is what is kept, whoever writes the sources meanwhile.
-        given = {"ledger": ledger, "cost": cost, "rejected": rejected}
-        for what, source in given.items():
-            if isinstance(source, Path):
-                copy_private(source, kept / f"{what}.parquet")
-        typed = spill / "clusters.parquet"
-        link_or_copy(clusters, typed)
+        # Copy first: the verified files are the kept ones, even if the stages are replaced now.
+        cost = _copy_stages(files, staged_private)
+        clusters = spill / "clusters.parquet"
+        link_or_copy(files.clusters, clusters)
         limits: Limits = {"cores": cores, "memory": memory, "spill": spill}
-        entries = kept / "ledger.parquet"
-        # They come in order, but for some other maker's: what is sorted already is not sorted.
-        for order in (False, True):
-            _write_threads(anonymized, staged / THREADS, format, limits, order=order)
+        ledger = staged_private / LEDGER
+        # Our stages write sorted rows; sort only if the verifier finds unsorted ones.
+        for sort in (False, True):
+            _write_threads(
+                files.anonymized_threads, staged / THREADS, spec.format, limits, sort=sort
+            )
             verdict = verify_file(
-                staged / THREADS, k, entries, words=typed, min_owners=owners, **limits
+                staged / THREADS, k, ledger, words=clusters, min_owners=spec.owners, **limits
             )
             if not verdict.unsorted_rows:
                 break
-        costs = certified_costs(kept / "cost.parquet" if isinstance(cost, Path) else cost, told)
-        _refuse(verdict, wrong_ledger_entries(entries, typed, **limits), costs)
+        costs = certified_costs(cost, parameters)
+        _check_verdict(verdict, wrong_ledger_entries(ledger, clusters, **limits), costs)
         digest = sha256_of(staged / THREADS)
-        certificate = build_certificate(digest, told, costs, verdict, unit_of(typed))
+        certificate = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
         write_public(
             staged / CERTIFICATE, json.dumps(certificate, indent=2, allow_nan=False) + "\n"
         )
-        write_public(staged / DATASHEET, datasheet(name, certificate))
-        full = f"{name}-{digest[:12]}"
-        _keep(kept, private / full)
-        _name(staged, releases / full, digest)
-    _point(releases, full)
-    files = tuple(releases / full / each for each in (THREADS, CERTIFICATE, DATASHEET))
-    return Published(full, releases / full, digest, verdict, files, private / full)
+        write_public(staged / DATASHEET, datasheet(spec.name, certificate))
+        name = f"{spec.name}-{digest[:12]}"
+        _store_private_files(staged_private, private / name)
+        _publish_folder(staged, releases / name, digest)
+    _switch_latest(releases, name)
+    public = tuple(releases / name / file for file in (THREADS, CERTIFICATE, DATASHEET))
+    return Published(name, releases / name, digest, verdict, public, private / name)
 
 
-def _write_threads(source: Path, target: Path, form: str, limits: Limits, *, order: bool) -> None:
-    """Write the public columns, in an order that tells nothing; that of the source, or anew."""
-    columns = [name for name, _ in LAYOUTS[form]]
-    by = ", ".join(each for each in columns if each in {"thread_id", "position"})
+def _copy_stages(files: StageFiles, target: Path) -> Path | Mapping[str, Plain]:
+    """Copy the private stages that are kept with the release; return the copied cost report."""
+    copy_private(files.ledger, target / LEDGER)
+    if files.rejected_rows is not None:
+        copy_private(files.rejected_rows, target / "rejected.parquet")
+    if not isinstance(files.cost_report, Path):
+        return files.cost_report
+    copy_private(files.cost_report, target / "cost.parquet")
+    return target / "cost.parquet"
+
+
+def _write_threads(source: Path, target: Path, form: str, limits: Limits, *, sort: bool) -> None:
+    """Write the public columns, sorted by thread id if `sort` is set."""
+    columns = COLUMNS[form]
     with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
         relation = read_parquet(source, connection, "anonymized_threads")
         with redact_engine_errors("anonymized_threads must have the columns of its format"):
-            chosen = relation.select(*map(duckdb.ColumnExpression, columns))
-        ordered = by if order else None
-        write_parquet(chosen, target, order_by=ordered, mode=0o644, name="the release")
+            public = relation.select(*map(duckdb.ColumnExpression, columns))
+        order_by = ", ".join(column for column in columns if column in SORT_COLUMNS)
+        write_parquet(
+            public, target, order_by=order_by if sort else None, mode=0o644, name="the release"
+        )
 
 
-def _refuse(verdict: FileVerdict, false: int, costs: Mapping[str, Plain]) -> None:
-    """Fail closed, with counts."""
+def _check_verdict(verdict: FileVerdict, wrong_entries: int, costs: Mapping[str, Plain]) -> None:
+    """Raise if the release is not k-anonymous, or empty; messages have counts only."""
     failures = verdict.failures
-    if false:
-        failures.append(f"the ledger must name the user of each thread; {false} are another's")
+    if wrong_entries:
+        failures.append(
+            f"the ledger must name the user of each thread; {wrong_entries} entries are wrong"
+        )
     if failures:
         raise NotAnonymousError(
-            "a release must be k-anonymous and nothing else may be in it: "
+            "a release must be k-anonymous and have nothing but its columns: "
             + "; ".join(failures)
-            + ". Nothing was published, and the latest release is as it was."
+            + ". Nothing was published; the latest release is unchanged."
         )
     if not verdict.records:
         raise InvalidParameterError(
             f"k = {verdict.k} must leave something to publish; {costs['withdrawals']} threads were "
-            "withdrawn and none is left. Lower k or bring threads of more users."
+            "withdrawn and none is left. Lower k or add threads of more users."
         )
 
 
-def _keep(staged: Path, target: Path) -> None:
-    """Give the private files their name, before there is anything public that needs them."""
+def _store_private_files(staged: Path, target: Path) -> None:
+    """Move the private files to their folder, before the release that needs them is public."""
     target.mkdir(mode=0o700, exist_ok=True)
     for file in sorted(staged.iterdir()):
         file.replace(target / file.name)
@@ -182,8 +228,8 @@ def _keep(staged: Path, target: Path) -> None:
     fsync_folder(target.parent)
 
 
-def _name(staged: Path, target: Path, digest: str) -> None:
-    """Give the release its public name; one that is there already must be the same."""
+def _publish_folder(staged: Path, target: Path, digest: str) -> None:
+    """Rename the staged folder to its public name; an existing folder must be the same release."""
     staged.chmod(0o755)
     fsync_folder(staged)
     try:
@@ -191,28 +237,30 @@ def _name(staged: Path, target: Path, digest: str) -> None:
     except OSError as error:
         if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
             raise
-        if not _same(target, staged, digest):
+        if not _is_same_release(target, staged, digest):
             raise InvalidParameterError(
-                "the folder of a release must not have been changed; one of this name and digest "
-                "has other files. Move it away, and find out who changed it."
+                "the folder of a release must not have been changed; the existing folder with this "
+                "name and digest has other files. Move it away and find out why it was changed."
             ) from None
     fsync_folder(target.parent)
 
 
-def _same(target: Path, staged: Path, digest: str) -> bool:
-    """Whether a folder is this very release: its files and no others, and what they certify."""
-    if target.is_symlink() or {path.name for path in target.iterdir()} != PUBLIC:
+def _is_same_release(existing: Path, staged: Path, digest: str) -> bool:
+    """Whether a folder has the public files only, and certifies the same release."""
+    if existing.is_symlink() or {path.name for path in existing.iterdir()} != PUBLIC:
         return False
-    old, new = (json.loads((each / CERTIFICATE).read_bytes()) for each in (target, staged))
-    # Another version of the software may have made the same threads.
-    told = [{key: value for key, value in each.items() if key != "versions"} for each in (old, new)]
-    return told[0] == told[1] and sha256_of(target / THREADS) == digest
+    old, new = (
+        # Another version of the software may have made the same threads.
+        {**json.loads((folder / CERTIFICATE).read_bytes()), "versions": None}
+        for folder in (existing, staged)
+    )
+    return old == new and sha256_of(existing / THREADS) == digest
 
 
-def _point(releases: Path, full: str) -> None:
-    """Swap `latest` in one step."""
+def _switch_latest(releases: Path, name: str) -> None:
+    """Replace the link `latest` atomically."""
     link = releases / f"{STAGING_PREFIX}{token_hex(8)}"
-    link.symlink_to(full)
+    link.symlink_to(name)
     try:
         link.replace(releases / LATEST)
     finally:

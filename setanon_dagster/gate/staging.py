@@ -1,4 +1,4 @@
-"""Folders and files on their way to a name: private from the first byte on, and whole or gone."""
+"""Staging folders and file copies of the release gate; all are private until publication."""
 
 import os
 import shutil
@@ -12,15 +12,15 @@ from typing import Final
 from setanon_dagster.storage.atomic import atomic_write
 
 STAGING_PREFIX: Final = ".staging-"
-"""How the names of folders begin that nobody should look into."""
+"""Prefix of the names of staging folders and links."""
 
-ABANDONED: Final = 24 * 60 * 60
-"""Seconds after which what a killed process has left in staging is removed."""
+STALE_SECONDS: Final = 24 * 60 * 60
+"""Age at which the staging folder of a killed process is removed."""
 
 
 def make_folder(path: Path, mode: int) -> Path:
-    """Make a folder with this mode, whatever the umask; what is above it can be read by all."""
-    for missing in [each for each in reversed(path.parents) if not each.exists()]:
+    """Make a folder with this mode regardless of the umask; missing parents are world-readable."""
+    for missing in [parent for parent in reversed(path.parents) if not parent.exists()]:
         missing.mkdir(exist_ok=True)
         missing.chmod(0o755)
     path.mkdir(mode=0o700, exist_ok=True)
@@ -30,10 +30,10 @@ def make_folder(path: Path, mode: int) -> Path:
 
 @contextmanager
 def staging_folder(parent: Path) -> Iterator[Path]:
-    """Lend a folder that nobody else can enter, and leave none behind, nor any of old kills."""
-    for left in parent.glob(f"{STAGING_PREFIX}*"):
-        if time.time() - left.lstat().st_mtime > ABANDONED:
-            _remove(left)
+    """Private temporary folder; removes stale ones."""
+    for existing in parent.glob(f"{STAGING_PREFIX}*"):
+        if time.time() - existing.lstat().st_mtime > STALE_SECONDS:
+            _remove(existing)
     folder = parent / f"{STAGING_PREFIX}{token_hex(8)}"
     folder.mkdir(mode=0o700)
     try:
@@ -47,13 +47,13 @@ def _remove(path: Path) -> None:
 
 
 def copy_private(source: Path, target: Path) -> None:
-    """Copy a private file for its owner's eyes only, from the first byte on."""
+    """Copy a file atomically, readable by its owner only."""
     with atomic_write(target) as file:
         shutil.copyfile(source, file)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Keep a file as it is now, whoever replaces it: by another name if that can be, or a copy."""
+    """Hard-link, else copy; the target does not change if the source is replaced later."""
     try:
         os.link(source, target)
     except OSError:
@@ -61,6 +61,6 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def write_public(path: Path, text: str) -> None:
-    """Write a text that all may read."""
+    """Write a world-readable text file atomically."""
     with atomic_write(path, 0o644) as file:
         file.write_text(text, encoding="utf-8", newline="\n")

@@ -10,7 +10,6 @@ from setanon_core.pipeline.release_threads import sweep
 from setanon_core.utility.measured import Measured
 from setanon_dagster.cli.utility import measure_table
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.gate.certificate import CERTIFICATE
 from setanon_dagster.gate.publish import Published
 from setanon_dagster.report.build import report_of, write_report
 from setanon_dagster.report.model import GroupSize, Report, measures_of, sweep_points
@@ -18,6 +17,7 @@ from setanon_dagster.stages.cost_report import TOTAL, cost_table
 from setanon_dagster.stages.stored_threads import load_threads
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.parquet import read_parquet
+from setanon_dagster.verifier.release_folder import CERTIFICATE
 
 KS: Final = (2, 3, 5, 10, 20)
 """Where a full report sweeps, and the k of the release besides."""

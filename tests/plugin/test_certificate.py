@@ -7,9 +7,10 @@ import pytest
 from support.certificates import SCHEMA, faults_of
 from support.publishing import COST, inputs, published
 
-from setanon_dagster.gate.certificate import COSTS, read_certificate
+from setanon_dagster.gate.certificate import COSTS
 from setanon_dagster.gate.certificate import SCHEMA as VERSION
 from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.verifier.release_folder import read_claims
 from setanon_dagster.verifier.verdict import FileVerdict
 
 
@@ -99,7 +100,7 @@ def test_a_certificate_with_a_wrong_number_is_refused(certificate, part, field, 
 
 
 def test_what_a_certificate_says_can_be_read_again(made):
-    said = read_certificate(made.folder)
+    said = read_claims(made.folder)
     assert (said.k, said.min_owners, said.digest) == (3, 3, made.digest)
 
 

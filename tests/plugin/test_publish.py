@@ -85,9 +85,9 @@ def test_nothing_public_but_the_threads_has_a_word_or_a_user_or_a_path(tmp_path)
 SPOILED = {
     "one user": ("ledger", lambda t: t.set_column(2, "user", [["canaryuser0"] * len(t)])),
     "a thread less in the ledger": ("ledger", lambda t: t.slice(1)),
-    "a thread less in the file": ("anonymized", lambda t: t.slice(1)),
+    "a thread less in the file": ("anonymized_threads", lambda t: t.slice(1)),
     "nobody typed it": ("clusters", lambda t: t.slice(0, 0)),
-    "a thread twice": ("anonymized", lambda t: pa.concat_tables([t, t.slice(0, 1)])),
+    "a thread twice": ("anonymized_threads", lambda t: pa.concat_tables([t, t.slice(0, 1)])),
 }
 
 
@@ -113,7 +113,7 @@ def test_a_first_release_that_is_refused_has_no_name(tmp_path):
 
 def test_an_empty_release_is_refused(tmp_path):
     paths = inputs(tmp_path / "in")
-    for what in ("anonymized", "ledger"):
+    for what in ("anonymized_threads", "ledger"):
         spoil(paths, what, lambda table: table.slice(0, 0))
     with pytest.raises(InvalidParameterError, match="3 threads were withdrawn"):
         published(paths, tmp_path / "out")
@@ -180,11 +180,13 @@ def test_what_is_out_of_range_is_refused(tmp_path, changed):
 @pytest.mark.parametrize("cost", [{}, {"threads": 1}])
 def test_a_cost_without_its_numbers_is_refused(tmp_path, cost):
     with pytest.raises(MalformedInputError, match="additions"):
-        published(inputs(tmp_path / "in") | {"cost": cost}, tmp_path / "out")
+        published(inputs(tmp_path / "in") | {"cost_report": cost}, tmp_path / "out")
 
 
 def test_the_cost_may_come_as_numbers(tmp_path):
-    done = published(inputs(tmp_path / "in") | {"cost": COST, "rejected": None}, tmp_path / "out")
+    done = published(
+        inputs(tmp_path / "in") | {"cost_report": COST, "rejected_rows": None}, tmp_path / "out"
+    )
     assert json.loads(done.files[1].read_text())["cost"]["additions"] == 1
     assert names_in(done.private) == {"ledger.parquet"}
 
@@ -192,7 +194,7 @@ def test_the_cost_may_come_as_numbers(tmp_path):
 def test_bytes_do_not_depend_on_cores_nor_on_the_order_of_the_input(tmp_path):
     paths = inputs(tmp_path / "in", threads=70_000)
     digests = {published(paths, tmp_path / f"{n}", cores=n).digest for n in (1, 2, 4)}
-    spoil(paths, "anonymized", lambda table: table.take(list(range(len(table)))[::-1]))
+    spoil(paths, "anonymized_threads", lambda table: table.take(list(range(len(table)))[::-1]))
     digests.add(published(paths, tmp_path / "reversed").digest)
     assert len(digests) == 1
 

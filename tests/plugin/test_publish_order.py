@@ -16,7 +16,7 @@ def swapped_before(monkeypatch, step, old, new):
     real = getattr(gate, step)
 
     def late(*args, **kwargs):
-        for what in ("ledger", "clusters", "cost", "rejected"):
+        for what in ("ledger", "clusters", "cost_report", "rejected_rows"):
             if new[what].exists():
                 new[what].replace(old[what])
         return real(*args, **kwargs)
@@ -24,7 +24,7 @@ def swapped_before(monkeypatch, step, old, new):
     monkeypatch.setattr(gate, step, late)
 
 
-STEPS = ("_write_threads", "verify_file", "false_entries", "unit_of")
+STEPS = ("_write_threads", "verify_file", "wrong_ledger_entries", "counted_unit")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -33,7 +33,7 @@ def test_what_was_held_is_verified_whatever_replaces_it(tmp_path, monkeypatch, s
     paths = inputs(tmp_path / "in")
     # By these files all words are of one user, and all threads too; and nothing has a cost.
     other = inputs(tmp_path / "other", users=1, word="other")
-    spoil(other, "cost", lambda table: table.slice(0, 0))
+    spoil(other, "cost_report", lambda table: table.slice(0, 0))
     swapped_before(monkeypatch, step, paths, other)
     done = published(paths, tmp_path / "out")
     assert tree(done.folder) == tree(due.folder)
@@ -55,7 +55,7 @@ def test_nothing_that_comes_later_makes_a_bad_release_good(tmp_path, monkeypatch
 def test_the_order_in_which_threads_come_does_not_show(tmp_path, form):
     due = published(inputs(tmp_path / "in", form), tmp_path / "due", format=form)
     paths = inputs(tmp_path / "in", form)
-    spoil(paths, "anonymized", lambda table: table.take(list(range(len(table)))[::-1]))
+    spoil(paths, "anonymized_threads", lambda table: table.take(list(range(len(table)))[::-1]))
     done = published(paths, tmp_path / "out", format=form)
     assert tree(done.folder) == tree(due.folder)
 
@@ -70,9 +70,9 @@ def test_the_bytes_do_not_tell_how_the_threads_were_stored_or_whether_they_were_
             ).write_parquet(str(made), row_group_size=rows)
         for threads in (1, 3):
             for order in (False, True):
-                limits = {"threads": threads, "memory": None, "spill": tmp_path}
+                limits = {"cores": threads, "memory": None, "spill": tmp_path}
                 target = tmp_path / f"{len(files)}.parquet"
-                gate._write_threads(made, target, "queries", limits, order=order)  # noqa: SLF001
+                gate._write_threads(made, target, "queries", limits, sort=order)  # noqa: SLF001
                 files.append(target.read_bytes())
     assert len(set(files)) == 1
 
@@ -124,7 +124,7 @@ def test_private_files_that_cannot_be_kept_stop_the_release(tmp_path, monkeypatc
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(gate, "_keep", full)
+    monkeypatch.setattr(gate, "_store_private_files", full)
     with pytest.raises(OSError, match="No space"):
         published(paths, tmp_path / "out")
     assert link_of(tmp_path / "out") == first.name

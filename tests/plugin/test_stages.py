@@ -20,7 +20,7 @@ from setanon_core.pipeline.log import anonymize_log
 from setanon_core.pipeline.log import threads_of_log as core_threads
 from setanon_core.pipeline.release_threads import sweep
 from setanon_dagster.demo.log import demo_rows
-from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
 from setanon_dagster.stages.cost_report import TOTAL, cost_table
@@ -218,10 +218,12 @@ def digest(rows, folder, secret=SECRET):
     clusters = clusters_table(threads_table(raw_of(rows), params), params)
     found = read(anonymize_clusters(clusters, params))
     tables = [found.threads, found.ledger, clusters, found.cost]
-    paths = [folder / f"{n}.parquet" for n in range(len(tables))]
-    for path, table in zip(paths, tables, strict=True):
+    names = ("anonymized_threads", "ledger", "clusters", "cost_report")
+    paths = {name: folder / f"{name}.parquet" for name in names}
+    for path, table in zip(paths.values(), tables, strict=True):
         parquet.write_table(table, path)
-    return publish(*paths, folder / "out", "trial", 3, None, "queries", {"method": "best"}).digest
+    spec = ReleaseSpec(name="trial", k=3, parameters={"method": "best"})
+    return publish(StageFiles(**paths), spec, folder / "out").digest
 
 
 def test_the_same_secret_gives_the_same_bytes_and_the_order_of_lines_is_forgotten(tmp_path):

@@ -5,7 +5,7 @@ from hashlib import md5
 import pyarrow as pa
 from pyarrow import parquet
 
-from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 
 K = 3
 
@@ -33,7 +33,7 @@ def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
         table["query"] = [" ".join(sets[group]) for _, group, _, _ in made]
     people = [f"canaryuser{user}" for _, _, user, _ in made]
     tables = {
-        "anonymized": table,
+        "anonymized_threads": table,
         "ledger": {"thread_id": ids, "thread": [n for *_, n in made], "user": people},
         "clusters": {
             "thread": [n for *_, n in made],
@@ -41,9 +41,9 @@ def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
             "name": [f"{user}-{n}" for user, (*_, n) in zip(people, made, strict=True)],
             "words": [sets[1]] * len(ids),
         },
-        "cost": {name: [5, value] for name, value in COST.items()}
+        "cost_report": {name: [5, value] for name, value in COST.items()}
         | {"k": [K, K], "method": ["best"] * 2, "round": ["star", "total"]},
-        "rejected": {"line": [7], "reason": ["no time"]},
+        "rejected_rows": {"line": [7], "reason": ["no time"]},
     }
     paths = {}
     for name, columns in tables.items():
@@ -52,15 +52,14 @@ def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
     return paths
 
 
-def published(paths, out, **changed):
-    asked = {
+def published(paths, out, cores=None, **changed):
+    spec = {
         "name": "demo",
         "k": K,
-        "min_owners": None,
         "format": "sets",
         "parameters": {"method": "best", "p": 2, "seed": 0, "grouper": None},
     }
-    return publish(**(paths | asked | changed), out=out)
+    return publish(StageFiles(**paths), ReleaseSpec(**(spec | changed)), out, cores=cores)
 
 
 def tree(folder):
