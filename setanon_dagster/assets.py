@@ -22,7 +22,7 @@ from setanon_dagster.redaction import redact_errors
 from setanon_dagster.report.metadata import release_metadata
 from setanon_dagster.report.release_report import write_release_report
 from setanon_dagster.runtime.progress_log import ProgressLogger
-from setanon_dagster.sources.loading import Read, Window
+from setanon_dagster.sources.loading import ReadResult, Window
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, cluster_counts, clusters_stream
@@ -83,11 +83,13 @@ def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 found = _found(config, window_of(context), connection, **upstream)
             said = {
                 keys.LINES: found.lines,
-                keys.ACCEPTED: found.kept,
-                keys.OUTSIDE: found.outside,
+                keys.ACCEPTED: found.accepted_lines,
+                keys.OUTSIDE: found.outside_window,
             }
             yield dg.Output(found.accepted, first, metadata=said)
-            reasons = {f"{keys.REJECTED}{reason}": n for reason, n in found.reasons.items()}
+            reasons = {
+                f"{keys.REJECTED}{reason}": n for reason, n in found.rejected_by_reason.items()
+            }
             yield dg.Output(found.rejected, "rejected_rows", metadata=reasons)
 
     return read
@@ -98,7 +100,7 @@ def _found(
     window: Window | None,
     connection: DuckDBPyConnection,
     upstream: object = None,
-) -> Read:
+) -> ReadResult:
     """Read the source, or the table of an upstream asset as if it were a file."""
     if upstream is None:
         return read_source(config.source, window, connection=connection)

@@ -127,7 +127,7 @@ class EmbeddedEngine:
         # A connection that streams does nothing else; a second one shares the memory.
         with self.connection.cursor() as cursor:
             return write_parquet(
-                relation, Path(uri), connection=cursor, candid=True, level=FAST_LEVEL
+                relation, Path(uri), connection=cursor, redact=False, level=FAST_LEVEL
             )
 
     def _each(

@@ -30,13 +30,13 @@ from setanon_dagster.gate.staging import (
     STAGING_PREFIX,
     copy_private,
     link_or_copy,
-    make_folder,
     staging_folder,
     write_public,
 )
 from setanon_dagster.storage.atomic import fsync_folder
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
+from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.verifier.owners import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file

@@ -18,16 +18,6 @@ STALE_SECONDS: Final = 24 * 60 * 60
 """Age at which the staging folder of a killed process is removed."""
 
 
-def make_folder(path: Path, mode: int) -> Path:
-    """Make a folder with this mode regardless of the umask; missing parents are world-readable."""
-    for missing in [parent for parent in reversed(path.parents) if not parent.exists()]:
-        missing.mkdir(exist_ok=True)
-        missing.chmod(0o755)
-    path.mkdir(mode=0o700, exist_ok=True)
-    path.chmod(mode)
-    return path
-
-
 @contextmanager
 def staging_folder(parent: Path) -> Iterator[Path]:
     """Private temporary folder; removes stale ones."""

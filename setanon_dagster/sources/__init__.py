@@ -1,1 +1,1 @@
-"""Sources: text files, Parquet files, tables of a DuckDB file."""
+"""Read logs and baskets from text files, Parquet files and tables of DuckDB files."""

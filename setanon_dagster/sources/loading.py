@@ -1,4 +1,4 @@
-"""Chunks of cells become typed rows of one table, or lines set aside; all of them are counted."""
+"""Load batches of cells into one table of typed rows and rejected lines, and count all of them."""
 
 # ruff: noqa: S608 - what is put into a statement is a constant of this package
 
@@ -13,9 +13,15 @@ import duckdb
 
 from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_core.runtime.progress import report_progress
-from setanon_dagster.sources.blocks import Chunk
+from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.source import Source
-from setanon_dagster.sources.times import NOTATIONS, POSSIBLE, TYPED, commonest, reading
+from setanon_dagster.sources.times import (
+    DETECTABLE_FORMATS,
+    NATIVE_TIMESTAMP,
+    VALID_TIME,
+    detect_time_sql,
+    time_sql,
+)
 
 REASONS: Final = (
     "line too long",
@@ -29,26 +35,27 @@ REASONS: Final = (
     "record missing",
     "item missing",
 )
-"""Why a line is set aside; the first that applies. Encoding: not in this one, or with a NUL.
+"""Why a line is rejected; the first that applies. Encoding: invalid bytes, or a NUL.
 
-An empty query is a query without keywords, and accepted; NULL, which only tables have, is missing.
+An empty query is accepted as a query without keywords. A NULL, which only tables have, is missing.
 """
 
 Window = tuple[datetime, datetime]
-CHUNK: Final = "setanon_chunk"
+BATCH: Final = "setanon_batch"
+"""Name under which a batch is registered in DuckDB."""
 
-# Users are compared letter for letter, so that what only looks like two must be made one before.
-# Sound rows leave at the first branch. The comparison spares most of them the costlier trim.
+# User ids are compared exactly later, so equal ids must get one spelling here (NFC, trimmed).
+# Valid rows leave at the first branch; `c0 > '!'` avoids the slower trim for most of them.
 _LOG: Final = """
 SELECT trim(nfc_normalize(c0)), moment, c2, line, why FROM (SELECT *, CASE
-    WHEN reason IS NULL AND (c0 > '!' OR trim(c0) <> '') AND moment {possible}
+    WHEN reason IS NULL AND (c0 > '!' OR trim(c0) <> '') AND moment {valid_time}
       AND c2 IS NOT NULL THEN NULL
     WHEN reason IS NOT NULL THEN reason
     WHEN c0 IS NULL OR trim(c0) = '' THEN 'user missing'
     WHEN c1 IS NULL OR trim(CAST(c1 AS VARCHAR)) = '' THEN 'time missing'
-    WHEN moment {possible} THEN 'query missing'
+    WHEN moment {valid_time} THEN 'query missing'
     ELSE 'time unreadable' END AS why
-  FROM (SELECT *, {reading} AS moment FROM {chunk}))
+  FROM (SELECT *, {time_sql} AS moment FROM {batch}))
 """
 _BASKETS: Final = """
 SELECT c0, c1, trim(nfc_normalize(c2)), line, CASE
@@ -56,77 +63,77 @@ SELECT c0, c1, trim(nfc_normalize(c2)), line, CASE
     WHEN c0 IS NULL OR trim(c0) = '' THEN 'record missing'
     WHEN c1 IS NULL OR trim(c1) = '' THEN 'item missing'
     WHEN c2 IS NULL OR trim(c2) = '' THEN 'user missing' END
-FROM {chunk}
+FROM {batch}
 """
-_TABLES: Final = {
+_COLUMNS: Final = {
     "log": '"user" VARCHAR, time TIMESTAMP, query VARCHAR',
     "baskets": 'record VARCHAR, item VARCHAR, "user" VARCHAR',
 }
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Read:
-    """What was read: relations over a table of the connection, in the order of the lines."""
+class ReadResult:
+    """A source that was read: relations over a table of the connection, in line order; counts."""
 
     accepted: duckdb.DuckDBPyRelation
-    """Columns of `raw_log` or `raw_baskets`."""
+    """Rows with the columns of `raw_log` or `raw_baskets`."""
 
     rejected: duckdb.DuckDBPyRelation
-    """Line and reason."""
+    """Line and reason of each rejected line."""
 
     lines: int
-    """Records found, without headers and blank lines; rows, in a table."""
+    """Records read, without headers and blank lines; rows, if the source is a table."""
 
-    kept: int
-    """Lines that were accepted: the rows of `accepted`, but for one basket a line."""
+    accepted_lines: int
+    """Accepted records: the rows of `accepted`, except with `layout="lines"` (one per basket)."""
 
-    reasons: dict[str, int]
-    """How many lines were set aside, by reason."""
+    rejected_by_reason: dict[str, int]
+    """Number of rejected lines by reason."""
 
-    outside: int
-    """Lines that were sound, and not in the window."""
+    outside_window: int
+    """Valid lines outside the time window."""
 
-    blank: int
+    blank_lines: int
 
 
-class Intake:
-    """Fills one table, chunk by chunk, and counts."""
+class RowLoader:
+    """Inserts batches into one table, and counts lines."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, source: Source, window: Window | None
     ) -> None:
-        """Make the table."""
+        """Create the table."""
         self.connection, self.source, self.window = connection, source, window
         self.table = f"source_{token_hex(8)}"
-        self.lines = self.outside = self.blank = 0
+        self.lines = self.outside_window = self.blank_lines = 0
         connection.execute(
-            f"CREATE TEMP TABLE {self.table} ({_TABLES[source.kind]}, line BIGINT, reason VARCHAR)"
+            f"CREATE TEMP TABLE {self.table} ({_COLUMNS[source.kind]}, line BIGINT, reason VARCHAR)"
         ).fetchall()
 
-    def take_file(self, chunks: Iterator[Chunk]) -> int:
-        """Take all chunks of one file; return how many lines it has."""
-        asked = self.source.time_format
-        notation = None if asked is None else reading(asked)
+    def load_file(self, batches: Iterator[CellBatch]) -> int:
+        """Load all batches of one file; return its number of lines."""
+        time_format = self.source.time_format
+        parse_time = None if time_format is None else time_sql(time_format)
         lines = 0
-        for chunk in chunks:
-            lines += chunk.lines
-            self.lines += chunk.records
-            self.blank += chunk.blank
-            if not chunk.records:
+        for batch in batches:
+            lines += batch.lines
+            self.lines += batch.records
+            self.blank_lines += batch.blank
+            if batch.table is None or not batch.records:
                 continue
-            self.connection.register(CHUNK, chunk.table)
-            if str(chunk.table.schema.field("c1").type).startswith("timestamp"):
-                notation = TYPED
-            elif notation is None and self.source.kind == "log":
-                notation = commonest(self.connection, CHUNK)
-            self._insert(notation or NOTATIONS["iso"])
-            self.connection.unregister(CHUNK)
+            self.connection.register(BATCH, batch.table)
+            if str(batch.table.schema.field("c1").type).startswith("timestamp"):
+                parse_time = NATIVE_TIMESTAMP
+            elif parse_time is None and self.source.kind == "log":
+                parse_time = detect_time_sql(self.connection, BATCH)
+            self._insert(parse_time or DETECTABLE_FORMATS["iso"])
+            self.connection.unregister(BATCH)
             report_progress("lines read", self.lines)
         return lines
 
-    def _insert(self, notation: str) -> None:
-        form = _LOG if self.source.kind == "log" else _BASKETS
-        rows = form.format(reading=notation, possible=POSSIBLE, chunk=CHUNK)
+    def _insert(self, parse_time: str) -> None:
+        template = _LOG if self.source.kind == "log" else _BASKETS
+        rows = template.format(time_sql=parse_time, valid_time=VALID_TIME, batch=BATCH)
         insert = f"INSERT INTO {self.table} {rows}"
         if self.window is None:
             self.connection.execute(insert).fetchall()
@@ -135,47 +142,61 @@ class Intake:
         self.connection.execute(
             f"{insert} WHERE why IS NOT NULL OR ({inside})", [*self.window]
         ).fetchall()
-        counted = f"SELECT count(*) FROM ({rows} WHERE why IS NULL AND NOT ({inside}))"
-        self.outside += self.connection.execute(counted, [*self.window]).fetchall()[0][0]
+        outside = f"SELECT count(*) FROM ({rows} WHERE why IS NULL AND NOT ({inside}))"
+        self.outside_window += self.connection.execute(outside, [*self.window]).fetchall()[0][0]
 
-    def result(self) -> Read:
-        """Check that no line is lost or counted twice, and that some are of use."""
-        each = "count(DISTINCT line)" if self.source.layout == "lines" else "count(*)"
-        found = self.connection.execute(
-            f"SELECT reason, {each} FROM {self.table} GROUP BY reason"
-        ).fetchall()
-        counts = Counter(dict(found))
-        kept = counts.pop(None, 0)
+    def result(self) -> ReadResult:
+        """The loaded rows; refuse a source without a usable row, or counts that do not add up."""
+        count = "count(DISTINCT line)" if self.source.layout == "lines" else "count(*)"
+        counts = Counter(
+            dict(
+                self.connection.execute(
+                    f"SELECT reason, {count} FROM {self.table} GROUP BY reason"
+                ).fetchall()
+            )
+        )
+        accepted = counts.pop(None, 0)
         reasons = {reason: counts[reason] for reason in REASONS if counts[reason]}
-        if kept + sum(reasons.values()) + self.outside != self.lines:
-            raise SetanonError(
-                f"every line must be accepted, set aside or outside the window; of {self.lines} "
-                f"{kept}, {sum(reasons.values())} and {self.outside} are. Nothing was returned; "
-                "please report this."
-            )
-        if not kept and not self.outside:
-            why = ", ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "none"
-            raise MalformedInputError(
-                f"{self.source.name} must have a usable row; of {self.lines} lines there is "
-                f"none ({self.blank} more are blank). Lines set aside: {why}. Look at encoding, "
-                "delimiter, header, time_format and the columns of the source."
-            )
-        if self.source.header is None and self.source.table is None and kept:
-            first = f"SELECT reason FROM {self.table} WHERE line = 1"
-            if self.connection.execute(first).fetchall() == [("time unreadable",)]:
-                raise MalformedInputError(
-                    f"the first line of {self.source.name} must be a header with the names of the "
-                    "columns, or a row; its time cannot be read. Set header=True and the columns, "
-                    "or header=False to set it aside."
-                )
-        names = ", ".join(part.split()[0] for part in _TABLES[self.source.kind].split(", "))
+        self._check_counts(accepted, reasons)
+        if accepted:
+            self._check_first_line()
+        names = ", ".join(part.split()[0] for part in _COLUMNS[self.source.kind].split(", "))
         rows = f"FROM {self.table} WHERE reason"
-        return Read(
+        return ReadResult(
             self.connection.sql(f"SELECT {names}, line {rows} IS NULL"),
             self.connection.sql(f"SELECT line, reason {rows} IS NOT NULL"),
             self.lines,
-            kept,
+            accepted,
             reasons,
-            self.outside,
-            self.blank,
+            self.outside_window,
+            self.blank_lines,
         )
+
+    def _check_counts(self, accepted: int, reasons: dict[str, int]) -> None:
+        """Check that no line is lost or counted twice, and that the source has a usable row."""
+        rejected = sum(reasons.values())
+        if accepted + rejected + self.outside_window != self.lines:
+            raise SetanonError(
+                f"every line must be accepted, rejected or outside the window; of {self.lines} "
+                f"lines, {accepted} were accepted, {rejected} rejected and {self.outside_window} "
+                "outside. Nothing was returned; please report this."
+            )
+        if not accepted and not self.outside_window:
+            why = ", ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "none"
+            raise MalformedInputError(
+                f"{self.source.name} must have a usable row; none of its {self.lines} lines is "
+                f"usable, and {self.blank_lines} more are blank. Rejected lines: {why}. Check "
+                "encoding, delimiter, header, time_format and the column parameters of the source."
+            )
+
+    def _check_first_line(self) -> None:
+        """Refuse a first line that is probably a header with unexpected names."""
+        if self.source.header is not None or self.source.table is not None:
+            return
+        first = f"SELECT reason FROM {self.table} WHERE line = 1"
+        if self.connection.execute(first).fetchall() == [("time unreadable",)]:
+            raise MalformedInputError(
+                f"the first line of {self.source.name} must be a header with the names of the "
+                "columns, or a row; its time cannot be parsed. Set header=True and the column "
+                "parameters, or header=False to reject the line."
+            )

@@ -1,8 +1,8 @@
-"""A source as typed rows, and the lines that were set aside.
+"""Read a source into typed rows and rejected lines.
 
-Every line is accepted, set aside with a reason, or outside the window asked for; blank lines are
-none of these, and counted apart. Line numbers run on from file to file; rows of a table count
-from 1. A record that spans lines has the number of its first.
+Every line is accepted, rejected with a reason, or outside the time window; blank lines are counted
+separately. Line numbers continue from file to file; rows of a table are numbered from 1. A record
+that spans lines has the number of its first line.
 """
 
 import zlib
@@ -17,13 +17,14 @@ import duckdb
 import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_dagster.sources.blocks import Chunk
-from setanon_dagster.sources.loading import Intake, Read, Window
-from setanon_dagster.sources.sniffing import quoted, table_chunks, text_chunks
+from setanon_dagster.sources.cell_batch import CellBatch
+from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
 from setanon_dagster.sources.source import Source
-from setanon_dagster.storage.batches import prefetch
+from setanon_dagster.sources.table_reader import quote_identifier, table_batches
+from setanon_dagster.sources.text_reader import text_batches
+from setanon_dagster.storage.prefetch import prefetch
 
-PARQUET: Final = {".parquet", ".pq"}
+PARQUET_SUFFIXES: Final = {".parquet", ".pq"}
 
 
 def read_source(
@@ -31,51 +32,53 @@ def read_source(
     window: Window | None = None,
     *,
     connection: duckdb.DuckDBPyConnection | None = None,
-) -> Read:
-    """Read a source once, from start <= time < end if there is a window; refuse it if all is bad.
+) -> ReadResult:
+    """Read a source once; with a window, only rows with start <= time < end are accepted.
 
-    The rows are held in the connection, in memory or where it spills to.
+    The rows are stored in a temporary table of the connection. A source without any usable row is
+    refused.
     """
     if connection is None:
-        connection = _fresh()
-    with _without_content(source):
-        intake = Intake(connection, source, _bounds(source, window))
+        connection = _connect()
+    with _redact_reader_errors(source):
+        loader = RowLoader(connection, source, _window_in_utc(source, window))
         line = 1
-        for chunks in _files(source):
-            line += intake.take_file(prefetch(chunks(line)))
-        return intake.result()
+        for read_file in _readers(source):
+            line += loader.load_file(prefetch(read_file(line)))
+        return loader.result()
 
 
-def _files(source: Source) -> Iterator[Callable[[int], Iterator[Chunk]]]:
-    """What reads each file, given the number of its first line."""
+def _readers(source: Source) -> Iterator[Callable[[int], Iterator[CellBatch]]]:
+    """Yield one function per file, which reads it given the number of its first line."""
     if source.table is not None:
         if not isinstance(source.uri, str):
-            raise InvalidParameterError("uri must be one DuckDB file where a table is named.")
+            raise InvalidParameterError(
+                f"uri must be one DuckDB file if table is set; got {len(source.uri)} paths."
+            )
         (path,) = source.paths
-        database = _fresh(path)
-        name = ".".join(quoted(part) for part in source.table.split("."))
-        yield partial(table_chunks, source, database, name)
+        name = ".".join(quote_identifier(part) for part in source.table.split("."))
+        yield partial(table_batches, source, _connect(path), name)
         return
     for path in source.paths:
-        if path.suffix.lower() in PARQUET:
+        if path.suffix.lower() in PARQUET_SUFFIXES:
             literal = str(path).replace("'", "''")
             rows = f"read_parquet('{literal}', hive_partitioning=false)"
-            yield partial(table_chunks, source, _fresh(), rows)
+            yield partial(table_batches, source, _connect(), rows)
         else:
-            yield partial(text_chunks, source, path)
+            yield partial(text_batches, source, path)
 
 
-def _fresh(path: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection of our own: in memory, or to a file that is only read."""
-    opened = duckdb.connect() if path is None else duckdb.connect(str(path), read_only=True)
-    opened.execute("SET python_enable_replacements = false").fetchall()
-    # What it would spill into the working folder are private rows.
-    opened.execute("SET temp_directory = ''").fetchall()
-    return opened
+def _connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """A new connection: in memory, or read-only to a DuckDB file."""
+    connection = duckdb.connect() if path is None else duckdb.connect(str(path), read_only=True)
+    connection.execute("SET python_enable_replacements = false").fetchall()
+    # By default it would spill private rows into the working directory.
+    connection.execute("SET temp_directory = ''").fetchall()
+    return connection
 
 
-def _bounds(source: Source, window: Window | None) -> Window | None:
-    """The window in UTC without zone, as the times are."""
+def _window_in_utc(source: Source, window: Window | None) -> Window | None:
+    """The window in UTC without zone, as the times are stored."""
     if window is None:
         return None
     start, end = (
@@ -84,20 +87,20 @@ def _bounds(source: Source, window: Window | None) -> Window | None:
     )
     if source.kind != "log" or start >= end:
         raise InvalidParameterError(
-            f"a window must be of a log, and start before it ends; got kind={source.kind!r} and "
-            f"{start.isoformat()} to {end.isoformat()}."
+            "a window must belong to a source with kind='log', and start before it ends; got "
+            f"kind={source.kind!r} and {start.isoformat()} to {end.isoformat()}."
         )
     return start, end
 
 
 @contextmanager
-def _without_content(source: Source) -> Iterator[None]:
-    """Errors of engines may show cells: say what failed, and nothing of their text."""
+def _redact_reader_errors(source: Source) -> Iterator[None]:
+    """Replace errors whose messages may contain cells."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise MalformedInputError(
-            f"{source.name} must be readable to its end, by this user, and be what its name "
-            f"says; {type(error).__name__} was raised. See if the file is whole, if the table is "
-            "there, and if nobody writes to it."
+            f"{source.name} must be readable to its end, in the format that its file suffix "
+            f"implies; {type(error).__name__} was raised. Check that the file is complete, that "
+            "this user may read it, that the table exists, and that no process writes to it."
         ) from None

@@ -7,8 +7,8 @@ from typing import Final, Literal, get_args
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.ranges import check_choice, check_integer
-from setanon_dagster.sources.lines import Encoding
-from setanon_dagster.sources.times import reading
+from setanon_dagster.sources.csv_records import Encoding
+from setanon_dagster.sources.times import time_sql
 
 Kind = Literal["log", "baskets"]
 Layout = Literal["pairs", "lines"]
@@ -94,7 +94,7 @@ class Source:
                 f"{len(mark)} characters."
             )
         if self.time_format is not None:
-            reading(self.time_format)
+            time_sql(self.time_format)
         if (self.layout == "lines" or self.user_column is None) and self.kind == "log":
             raise InvalidParameterError(
                 "a log must have a row for each query, with its user; got "

@@ -21,7 +21,8 @@ from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import lists
 from setanon_dagster.stages.cost_report import cost_table
 from setanon_dagster.stages.stored_threads import StoredClusters, load_threads
-from setanon_dagster.storage.batches import prefetch, reader_of_tables
+from setanon_dagster.storage.batches import reader_of_tables
+from setanon_dagster.storage.prefetch import prefetch
 
 MANY: Final = 1_000_000
 """Threads from which on the memory that one step leaves behind is worth giving back."""

@@ -14,7 +14,7 @@ from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.release_threads import threads_from
 from setanon_core.runtime.progress import report_progress
-from setanon_dagster.storage.batches import prefetch
+from setanon_dagster.storage.prefetch import prefetch
 
 StoredClusters: TypeAlias = pa.Table | DuckDBPyRelation
 """A table of clusters in memory, or one that is read as it is needed."""

@@ -1,1 +1,1 @@
-"""Parquet files, DuckDB connections, atomic writes, private folders."""
+"""DuckDB connections, Parquet files, atomic writes and private folders; nothing of Dagster."""

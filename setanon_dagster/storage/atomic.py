@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under a hidden name, flushed, then renamed."""
+"""Atomic file writes: write to a hidden temporary file, flush it to disk, then rename it."""
 
 import os
 from collections.abc import Iterator
@@ -9,12 +9,13 @@ from secrets import token_hex
 
 @contextmanager
 def atomic_write(path: Path, mode: int = 0o600) -> Iterator[Path]:
-    """Lend an empty file to write into, which then takes this path; if that fails, it is gone.
+    """Yield the path of an empty temporary file; rename it to `path` if the block succeeds.
 
-    It is for its owner's eyes only from the first byte on, and has its mode when it is complete.
+    If the block raises, the temporary file is removed and `path` is unchanged. The temporary file
+    has mode 0600; `mode` is set just before the rename.
     """
     path = path.absolute()
-    # A hidden name with another suffix: no pattern for data matches what a killed process leaves.
+    # Hidden and with another suffix, so that no glob for data matches what a killed process leaves.
     temporary = path.with_name(f".{token_hex(8)}.part")
     file = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
@@ -29,7 +30,7 @@ def atomic_write(path: Path, mode: int = 0o600) -> Iterator[Path]:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make a rename outlive a power cut."""
+    """Flush a folder to disk, so that a rename in it survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

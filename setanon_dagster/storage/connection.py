@@ -1,4 +1,4 @@
-"""DuckDB connections: private, in memory, within limits."""
+"""DuckDB connections: in memory, with limits on memory, cores and temporary files."""
 
 import os
 from pathlib import Path
@@ -16,22 +16,23 @@ def connect(
     cores: int | None = None,
     temp_folder: str | os.PathLike[str] | None = None,
 ) -> DuckDBPyConnection:
-    """Open a private database in memory; without a `temp_folder` it spills nothing to disk."""
-    spill = ""  # DuckDB's default is `.tmp` in the working folder, for all to read
+    """Open an in-memory database; without a `temp_folder`, nothing is spilled to disk."""
+    spill = ""  # DuckDB's default is `.tmp` in the working directory, readable by everybody
     if temp_folder is not None:
-        # In a folder of our own, as the given one may be open to others; DuckDB removes the last.
-        own = private_folder(Path(temp_folder).absolute() / "setanon-spill")
-        if own.stat().st_uid != os.geteuid() or own.stat().st_mode & 0o077:
+        # A private subfolder, because others may read the given one; DuckDB deletes the last part.
+        private = private_folder(Path(temp_folder).absolute() / "setanon-spill")
+        if private.stat().st_uid != os.geteuid() or private.stat().st_mode & 0o077:
             raise InvalidParameterError(
-                f"{own} must be this user's alone (0700), for private rows are spilled there."
+                f"{private} must be owned by this user with mode 0700, because private rows are "
+                "spilled there. Change its owner and mode, or delete it."
             )
-        spill = str(own / token_hex(8))
+        spill = str(private / token_hex(8))
     settings = {
-        # Otherwise the name of a table that is missing finds a Python variable of that name.
+        # Otherwise an unknown table name resolves to a Python variable of that name.
         "python_enable_replacements": False,
-        # Ours tells of the stage, and goes where the rest goes.
+        # Progress is reported per stage by the caller.
         "enable_progress_bar": False,
-        # Files are read once; what is kept of them would only be in the way.
+        # Each file is read once: caching it would only use memory.
         "enable_external_file_cache": False,
         "temp_directory": spill,
         "memory_limit": memory_limit,
@@ -45,8 +46,9 @@ def connect(
             connection.execute(f"SET {name} = ?", [value])
         except duckdb.Error:
             connection.close()
+            parameter = "cores" if name == "threads" else name
             raise InvalidParameterError(
-                f"{name} must be a value that DuckDB takes, such as '2GB' for memory_limit or 2 "
-                f"for cores; got {value!r}."
+                f"{parameter} must be a value that DuckDB accepts, such as '2GB' for memory_limit "
+                f"or 2 for cores; got {value!r}."
             ) from None
     return connection

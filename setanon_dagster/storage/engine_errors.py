@@ -1,4 +1,4 @@
-"""Errors of DuckDB and Arrow without their text, which may quote data."""
+"""Replace errors of DuckDB and Arrow, whose messages may quote data."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from setanon_core.errors import SetanonError
 
 @contextmanager
 def redact_engine_errors(what: str) -> Iterator[None]:
-    """Put the class of an engine's error in place of its text, which may quote cells."""
+    """Raise a `SetanonError` with `what` and the class of the engine's error, not its message."""
     try:
         yield
     except SetanonError:
         raise
     except (duckdb.Error, pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise SetanonError(
-            f"{what}. The engine refused with {type(error).__name__}; its text is left out, as it "
-            "may quote the data. Run the same step on made-up data to see it."
+            f"{what}. The engine raised {type(error).__name__}; its message is withheld, because "
+            "it may contain data. Run the same step on synthetic data to see the message."
         ) from None

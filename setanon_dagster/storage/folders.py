@@ -1,24 +1,35 @@
-"""Folders that only their owner can read."""
+"""Create folders with given permissions.
 
-from collections.abc import Sequence
+`private_folder` is for everything between the source and the release: nobody else can list it.
+`make_folder` is for the output folders: it sets the mode of a folder that exists, too.
+"""
+
 from pathlib import Path
 from typing import Final
 
 PRIVATE: Final = "private"
-"""The folder, beside the releases, of what must not be published."""
+"""Name of the folder next to `releases` for files that must not be published."""
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder for the eyes of its owner only, and so what is missing above it.
+    """Create a folder and its missing parents with mode 0700.
 
-    But for what is above a folder named `private`: beside that, there may be something public.
+    Missing parents of a folder named `private` get mode 0755: they may contain public folders.
+    The mode of existing folders is not changed.
     """
-    line = (*reversed(folder.parents), folder)
-    public = line.index(mark) if (mark := _named_private(line)) else 0
-    for place, each in enumerate(line):
-        each.mkdir(mode=0o755 if place < public else 0o700, exist_ok=True)
+    path = (*reversed(folder.parents), folder)
+    names = [part.name for part in path]
+    first_private = names.index(PRIVATE) if PRIVATE in names else 0
+    for depth, part in enumerate(path):
+        part.mkdir(mode=0o755 if depth < first_private else 0o700, exist_ok=True)
     return folder
 
 
-def _named_private(line: Sequence[Path]) -> Path | None:
-    return next((each for each in line if each.name == PRIVATE), None)
+def make_folder(path: Path, mode: int) -> Path:
+    """Create a folder and set its mode regardless of the umask; missing parents get mode 0755."""
+    for parent in [each for each in reversed(path.parents) if not each.exists()]:
+        parent.mkdir(exist_ok=True)
+        parent.chmod(0o755)
+    path.mkdir(mode=0o700, exist_ok=True)
+    path.chmod(mode)
+    return path

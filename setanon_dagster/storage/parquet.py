@@ -1,6 +1,6 @@
-"""Whole tables in Parquet files: written by DuckDB to a temporary name, then renamed.
+"""Read and write tables as Parquet files with DuckDB.
 
-A reader finds the old file or the new one, never half of one; the same rows give the same bytes.
+Writes are atomic: a reader sees the old file or the new one. Equal rows give equal bytes.
 """
 
 import weakref
@@ -16,21 +16,22 @@ from pyarrow import parquet
 
 from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_dagster.storage.atomic import atomic_write
-from setanon_dagster.storage.column_types import as_relation, with_declared_types
+from setanon_dagster.storage.column_types import with_declared_types
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
+from setanon_dagster.storage.relations import as_relation
 
 ROW_GROUP_SIZE: Final = 122_880
-"""Rows; DuckDB's default of today, pinned because the bytes of a file depend on it."""
+"""Rows per row group: DuckDB's current default, pinned because the bytes of a file depend on it."""
 
 PUBLISHED_LEVEL: Final = 3
-"""Of zstd; its default of today, pinned for the same reason."""
+"""zstd level of published files: its current default, pinned for reproducible bytes."""
 
 FAST_LEVEL: Final = 1
-"""The level for what lies between two stages: an eighth larger, in two thirds of the time."""
+"""zstd level of files between stages: an eighth larger, in two thirds of the time."""
 
 
-def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one default each
+def write_parquet(  # noqa: PLR0913 - all but the first two have defaults
     data: object,
     path: Path,
     *,
@@ -39,14 +40,15 @@ def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one defaul
     types: Mapping[str, str] | None = None,
     name: str | None = None,
     connection: DuckDBPyConnection | None = None,
-    candid: bool = False,
+    redact: bool = True,
     level: int = PUBLISHED_LEVEL,
 ) -> int:
-    """Write a relation, an Arrow table or reader, or a pandas frame; return the rows written.
+    """Write a relation, an Arrow table or reader, or a DataFrame; return the number of rows.
 
-    `types` has DuckDB types for columns whose values do not tell theirs; `name` is what errors
-    call the table. Data that is no relation goes through `connection`, or a new one. If `candid`,
-    what making the rows raises comes through as it is, and may quote them. `level` is zstd's.
+    `types` declares DuckDB types for columns whose type cannot be inferred. `name` is the name of
+    the table in error messages. Data other than relations is read through `connection`, or through
+    a new one. With `redact=False`, exceptions of the input reader propagate unchanged; their
+    messages may contain data. `level` is the zstd compression level.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -54,50 +56,49 @@ def write_parquet(  # noqa: PLR0913 - two things to say; the rest has one defaul
     2
     """
     name = path.name if name is None else name
-    engine = connect() if connection is None else connection
-    raised: list[BaseException] = []
+    used = connect() if connection is None else connection
+    errors: list[BaseException] = []
     try:
-        with redact_engine_errors(
-            f"{name} could not be written; the file it had, if any, is whole"
-        ):
+        with redact_engine_errors(f"{name} could not be written; an older file is unchanged"):
             relation = with_declared_types(
-                as_relation(data, name, engine, ROW_GROUP_SIZE, raised), types or {}, name, engine
+                as_relation(data, name, used, ROW_GROUP_SIZE, errors), types or {}, name, used
             )
             ordered = relation if order_by is None else relation.order(order_by)
             return _replace(ordered, path, mode, level)
     except SetanonError:
-        # Whoever makes the rows knows better what went wrong; Ctrl-C is no error of theirs.
-        if raised and (candid or isinstance(raised[0], SetanonError | KeyboardInterrupt)):
-            raise raised[0] from None
+        # The input's own error is more precise than DuckDB's; Ctrl-C is not an error of the data.
+        if errors and (not redact or isinstance(errors[0], SetanonError | KeyboardInterrupt)):
+            raise errors[0] from None
         raise
     finally:
         if connection is None:
-            engine.close()
+            used.close()
 
 
 def read_parquet(
     paths: Path | Sequence[Path], connection: DuckDBPyConnection, name: str | None = None
 ) -> DuckDBPyRelation:
-    """Read one file, or several of one schema in the order given, as one lazy relation.
+    """Read one file, or several of one schema in the given order, as one lazy relation.
 
-    It goes on reading the files as they are now, whatever replaces them meanwhile.
+    The relation keeps the files open: files that replace them later do not change its rows.
     """
     files = [paths] if isinstance(paths, Path) else list(paths)
     name = files[0].name if name is None else name
     with redact_engine_errors(f"{name} could not be read"), ExitStack() as opened:
-        # DuckDB opens a path more than once: between, another run may put a new file there, and
-        # the new rows were then read by the old index. What is open stays the file it was.
+        # DuckDB opens a path several times: if the file is replaced in between, it would read rows
+        # of the new file by the index of the old one. An open file handle stays the same file.
         handles = [opened.enter_context(file.open("rb")).fileno() for file in files]
         scans = [_scan([handle], connection) for handle in handles]
         schemas = [(scan.columns, scan.types) for scan in scans]
-        odd = sum(schema != schemas[0] for schema in schemas)
-        if odd:
+        different = sum(schema != schemas[0] for schema in schemas)
+        if different:
             raise MalformedInputError(
-                f"the files of {name} must have the same columns and types to be read as one; "
-                f"{odd} of {len(files)} differ from the first. Materialize the older ones again."
+                f"the files of {name} must have the same columns and types; {different} of "
+                f"{len(files)} differ from the first. Materialize the older ones again."
             )
         relation = _scan(handles, connection)
-        # What is registered lives as long as the database, and so as every result of it.
+        # A registered table lives as long as the database, and so as long as all its results:
+        # the files are closed when it is deleted.
         pin = pa.table({"handle": handles})
         connection.register(f"open_{token_hex(8)}", pin)
         weakref.finalize(pin, opened.pop_all().close)
@@ -110,10 +111,10 @@ def _scan(handles: list[int], connection: DuckDBPyConnection) -> DuckDBPyRelatio
 
 
 def _replace(relation: DuckDBPyRelation, path: Path, mode: int, level: int) -> int:
-    """Write the file whole, or leave the one that is there."""
+    """Write the file atomically; return the number of rows."""
     with atomic_write(path, mode) as file:
         literal = str(file).replace("'", "''")
-        # Without a file of its own: into the one that is lent, which is private.
+        # USE_TMP_FILE false: DuckDB's own temporary file would not be private.
         relation.query(
             "written",
             f"COPY written TO '{literal}' (FORMAT parquet, COMPRESSION zstd, "

@@ -134,5 +134,5 @@ def test_our_own_errors_keep_their_sentence_and_not_their_cause(tmp_path, monkey
 def test_a_log_of_bad_rows_only_is_refused_without_a_word_of_it(tmp_path):
     config = asked(tmp_path, ROWS[4:])
     ran = run(config)
-    assert "Lines set aside: columns: 1, user missing: 1, time unreadable: 2" in ran.failures[0]
+    assert "Rejected lines: columns: 1, user missing: 1, time unreadable: 2" in ran.failures[0]
     assert_nothing_told(config, ran)

@@ -160,6 +160,6 @@ def test_a_renamed_column_is_a_clear_error_and_the_old_data_are_whole(stored, su
         parquet.write_table(pa.table(FRAME).rename_columns(["user", "time", "searched"]), log)
     ran = make(config)
     assert not ran.success
-    assert "must have the columns user, time, query, each once" in ran.failures[0]
+    assert "must have each of the columns user, time, query exactly once" in ran.failures[0]
     assert ran.retries == 0
     assert (public_files(stored), path_of(stored, "raw_log").read_bytes()) == before

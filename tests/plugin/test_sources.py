@@ -11,15 +11,16 @@ from pyarrow import parquet
 from support.sourced import HEADER, ROW, refused, rows
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.sources import blocks, lines
+from setanon_dagster.sources import csv_batches
+from setanon_dagster.sources.line_blocks import line_blocks
 from setanon_dagster.sources.loading import REASONS
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source import Source
 
 
 def test_clean_blocks_take_the_fast_way(read, monkeypatch):
-    monkeypatch.setattr(blocks, "_careful", None)
-    assert read(HEADER + b"u1\t2024-01-02 03:04:05\tpine straw\n" * 3).kept == 3
+    monkeypatch.setattr(csv_batches, "_parse_slow", None)
+    assert read(HEADER + b"u1\t2024-01-02 03:04:05\tpine straw\n" * 3).accepted_lines == 3
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,12 @@ def test_clean_blocks_take_the_fast_way(read, monkeypatch):
 def test_a_log_with_a_header_may_come_in_many_ways(read, data, packed):
     found = read(gzip.compress(data) if packed else data, "x.tsv.gz" if packed else "x.tsv")
     assert rows(found) == [(*ROW, 2)]
-    assert (found.lines, found.kept, found.blank, found.reasons) == (1, 1, 0, {})
+    assert (found.lines, found.accepted_lines, found.blank_lines, found.rejected_by_reason) == (
+        1,
+        1,
+        0,
+        {},
+    )
     assert [str(kind) for kind in found.accepted.types] == [
         "VARCHAR", "TIMESTAMP", "VARCHAR", "BIGINT",
     ]  # fmt: skip
@@ -82,7 +88,7 @@ def test_a_quoted_cell_spans_lines_and_a_broken_one_loses_its_line_only(read):
         ("u1", 'pine, "straw"\r\nmulch', 2), ("u3", "closed", 5), ("u4", "", 7),
     ]  # fmt: skip
     assert refused(found) == [(4, "quote")]
-    assert (found.lines, found.blank) == (4, 1)
+    assert (found.lines, found.blank_lines) == (4, 1)
 
 
 def test_every_reason_is_given_with_its_line(read):
@@ -105,7 +111,7 @@ def test_every_reason_is_given_with_its_line(read):
         (3, "encoding"), (4, "encoding"), (5, "columns"), (6, "columns"), (7, "user missing"),
         (8, "time missing"), (9, "time unreadable"), (10, "line too long"),
     ]  # fmt: skip
-    assert set(found.reasons) < set(REASONS)
+    assert set(found.rejected_by_reason) < set(REASONS)
     assert [row[2:] for row in rows(found)] == [("ok", 2), ("", 11)]
 
 
@@ -117,7 +123,7 @@ def test_a_line_without_end_is_held_only_as_far_as_it_may_be_long():
             self.left -= 1
             return b"x" * size if self.left > 0 else b""
 
-    assert [len(block) for block in lines.blocks(Endless(), 50, size=1000)] == [52]
+    assert [len(block) for block in line_blocks(Endless(), 50, size=1000)] == [52]
 
 
 def test_latin_1_is_read_when_asked_for(read):
@@ -157,7 +163,7 @@ def test_a_window_holds_its_start_and_not_its_end(read):
     data = HEADER + b"".join(b"u\t2024-01-0%d\tq\n" % day for day in range(1, 6)) + b"u\tx\tq\n"
     found = read(data, window=(datetime(2024, 1, 2), datetime(2024, 1, 4, tzinfo=UTC)))
     assert [row[3] for row in rows(found)] == [3, 4]
-    assert (found.lines, found.kept, found.outside, found.reasons) == (
+    assert (found.lines, found.accepted_lines, found.outside_window, found.rejected_by_reason) == (
         6, 2, 3, {"time unreadable": 1},
     )  # fmt: skip
 
@@ -165,7 +171,7 @@ def test_a_window_holds_its_start_and_not_its_end(read):
 def test_a_window_may_be_empty_of_rows(read):
     start = datetime(2030, 1, 1)
     found = read(HEADER + b"u\t2024-01-01\tq\n", window=(start, start + timedelta(days=1)))
-    assert (rows(found), found.outside) == ([], 1)
+    assert (rows(found), found.outside_window) == ([], 1)
 
 
 def test_several_files_are_one_source_and_lines_run_on(tmp_path):
@@ -176,7 +182,7 @@ def test_several_files_are_one_source_and_lines_run_on(tmp_path):
     for uri in (str(tmp_path / "*.tsv"), (str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv"))):
         found = read_source(Source(uri))
         assert [(row[0], row[2], row[3]) for row in rows(found)] == expected
-        assert (found.lines, found.blank) == (2, 1)
+        assert (found.lines, found.blank_lines) == (2, 1)
 
 
 def test_one_user_written_in_two_ways_is_one(tmp_path):

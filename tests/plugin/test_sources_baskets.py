@@ -21,14 +21,14 @@ def test_baskets_may_come_as_pairs(read, data, expected):
     found = read(data, "x.csv", kind="baskets")
     assert rows(found) == expected
     assert found.accepted.columns == ["record", "item", "user", "line"]
-    assert found.lines == found.kept + sum(found.reasons.values())
+    assert found.lines == found.accepted_lines + sum(found.rejected_by_reason.values())
 
 
 def test_baskets_may_come_one_a_line(read):
     found = read(b"12 7 \n7\n\n  \n", "x.dat", kind="baskets", layout="lines")
     assert rows(found) == [("1", "12", "1", 1), ("1", "7", "1", 1), ("2", "7", "2", 2)]
     assert refused(found) == [(4, "item missing")]
-    assert (found.lines, found.kept, found.blank) == (3, 2, 1)
+    assert (found.lines, found.accepted_lines, found.blank_lines) == (3, 2, 1)
 
 
 def test_a_basket_a_line_may_begin_with_its_user(read):

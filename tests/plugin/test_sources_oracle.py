@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from setanon_dagster.sources import blocks, lines, sniffing
+from setanon_dagster.sources import csv_batches, csv_detection, csv_records, line_blocks
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source import Source
 
@@ -143,8 +143,8 @@ def same(path, data, expected, **knobs):
     found = read_source(source)
     assert found.accepted.fetchall() == accepted
     assert found.rejected.fetchall() == rejected
-    assert (found.lines, found.blank) == (len(accepted) + len(rejected), blank)
-    assert found.reasons == Counter(reason for _, reason in rejected)
+    assert (found.lines, found.blank_lines) == (len(accepted) + len(rejected), blank)
+    assert found.rejected_by_reason == Counter(reason for _, reason in rejected)
 
 
 @pytest.mark.parametrize("quoting", [False, True])
@@ -156,8 +156,8 @@ def same(path, data, expected, **knobs):
 def test_nasty_files_are_read_as_the_oracle_reads_them(  # noqa: PLR0913, PLR0917
     tmp_path, monkeypatch, quoting, block, data, longest, encoding
 ):
-    monkeypatch.setattr(lines.blocks, "__defaults__", (block,))
-    monkeypatch.setattr(sniffing, "HEAD", 1)
+    monkeypatch.setattr(line_blocks.line_blocks, "__defaults__", (block,))
+    monkeypatch.setattr(csv_detection, "HEAD", 1)
     mark = b"," if quoting else b"\t"
     clean = mark.join([b"u0", b"2024-01-01", b"q"]) + b"\n"
     whole = clean + data
@@ -177,10 +177,10 @@ def test_nasty_files_are_read_as_the_oracle_reads_them(  # noqa: PLR0913, PLR091
 )
 def test_the_fast_way_and_the_careful_way_agree_on_clean_lines(mark, cells, end):
     data = b"".join(mark.join(cell.encode() for cell in row) + end for row in cells)
-    dialect = lines.Dialect(mark, mark == b",", "utf-8", 1_000_000)
-    wanted = blocks.Columns(3, (2, 0, 1))
-    fast = blocks._clean(data, dialect, wanted, 5)
-    careful, used = blocks._careful(data, dialect, wanted, 5, last=True)
+    dialect = csv_records.Dialect(mark, mark == b",", "utf-8", 1_000_000)
+    wanted = csv_batches.ColumnLayout(3, (2, 0, 1))
+    fast = csv_batches._parse_fast(data, dialect, wanted, 5)
+    careful, used = csv_batches._parse_slow(data, dialect, wanted, 5, last=True)
     assert used == len(data)
-    assert fast is not None or data.startswith(lines.BOM)
+    assert fast is not None or data.startswith(line_blocks.BOM)
     assert fast is None or fast.to_pylist() == careful.table.to_pylist()

@@ -9,7 +9,7 @@ import pytest
 from support.sourced import HEADER, table_of
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
-from setanon_dagster.sources.loading import Intake
+from setanon_dagster.sources.loading import RowLoader
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source import Source
 
@@ -65,9 +65,9 @@ def test_missing_files_tables_and_columns_are_named(tmp_path):
         with pytest.raises(MalformedInputError, match="must be a file, or a pattern"):
             read_source(Source(str(uri)))
     path = table_of(tmp_path / "x.duckdb", "SELECT 1 AS client, [1] AS time, 'q' AS query")
-    with pytest.raises(MalformedInputError, match=r"user, time, query.*it has 3 columns"):
+    with pytest.raises(MalformedInputError, match=r"user, time, query.*the table has 3 columns"):
         read_source(Source(str(path), table="my log"))
-    with pytest.raises(MalformedInputError, match="1 of those wanted hold other things"):
+    with pytest.raises(MalformedInputError, match="1 of them have nested or binary types"):
         read_source(Source(str(path), table="my log", user_column="client"))
     with pytest.raises(MalformedInputError, match="CatalogException"):
         read_source(Source(str(path), table="nowhere"))
@@ -91,18 +91,18 @@ def test_windows_are_of_logs_and_start_before_they_end():
     day = datetime(2024, 1, 1)
     with pytest.raises(InvalidParameterError, match="start before it ends"):
         read_source(Source("x"), (day, day))
-    with pytest.raises(InvalidParameterError, match="must be of a log"):
+    with pytest.raises(InvalidParameterError, match="must belong to a source with kind='log'"):
         read_source(Source("x", kind="baskets"), (day, day + timedelta(days=1)))
 
 
 def test_a_lost_line_is_noticed(read, monkeypatch):
-    insert = Intake._insert
+    insert = RowLoader._insert
 
     def forgetful(self, notation):
         insert(self, notation)
         self.connection.execute(f"DELETE FROM {self.table} WHERE line = 2").fetchall()  # noqa: S608
 
-    monkeypatch.setattr(Intake, "_insert", forgetful)
+    monkeypatch.setattr(RowLoader, "_insert", forgetful)
     with pytest.raises(SetanonError, match="every line must be accepted"):
         read(HEADER + b"u\t2024-01-01\tq\n" * 3)
 
@@ -114,4 +114,4 @@ def test_a_header_of_other_names_is_not_taken_for_a_row(tmp_path, header):
 
     with pytest.raises(MalformedInputError, match="Set header"):
         read_source(Source(str(path)))
-    assert read_source(Source(str(path), header=False)).reasons == {"time unreadable": 1}
+    assert read_source(Source(str(path), header=False)).rejected_by_reason == {"time unreadable": 1}

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from support.sourced import ROW, refused, rows, table_of
 
-from setanon_dagster.sources import sniffing
+from setanon_dagster.sources import table_reader
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source import Source
 
@@ -33,7 +33,7 @@ def test_a_duckdb_table_is_a_source(tmp_path, name):
 
 
 def test_a_parquet_file_is_a_source(tmp_path, monkeypatch):
-    monkeypatch.setattr(sniffing, "ROWS", 2)
+    monkeypatch.setattr(table_reader, "BATCH_ROWS", 2)
     path = tmp_path / "it's.parquet"
     duckdb.sql(TABLE).write_parquet(str(path))
     found = read_source(Source(str(path)))

@@ -78,5 +78,5 @@ def test_frames_with_sets_or_a_named_index_are_refused(tmp_path):
 
 
 def test_names_that_differ_only_in_case_are_refused(tmp_path):
-    with pytest.raises(MalformedInputError, match="upper and lower case"):
+    with pytest.raises(MalformedInputError, match="unique when case is ignored"):
         write_parquet(pa.table({"a": [1], "A": [2]}), tmp_path / "t")

@@ -1,0 +1,80 @@
+"""Read a table of a DuckDB file, or a Parquet file, in batches of cells."""
+
+# ruff: noqa: S608 - names are quoted, and the rest are constants of this package
+
+from collections.abc import Iterator
+from typing import Final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from setanon_core.errors import MalformedInputError
+from setanon_dagster.sources.cell_batch import CELLS, CellBatch
+from setanon_dagster.sources.column_positions import missing_columns, positions_by_name
+from setanon_dagster.sources.source import Source
+
+BATCH_ROWS: Final = 100_000
+"""Rows in memory at once."""
+
+NESTED: Final = {"array", "blob", "list", "map", "struct", "union", "variant"}
+
+
+def table_batches(
+    source: Source, connection: duckdb.DuckDBPyConnection, rows: str, line: int
+) -> Iterator[CellBatch]:
+    """Yield the batches of `rows`, a table name or a table function; its first row is `line`."""
+    empty = connection.sql(f"SELECT * FROM {rows} LIMIT 0")
+    types = dict(zip(empty.columns, empty.types, strict=True))
+    positions = positions_by_name(source, empty.columns)
+    if positions is None:
+        # Without the names: a table made from a file without a header has data as names.
+        raise missing_columns(source, f"the table has {len(types)} columns")
+    selected = [empty.columns[position] for position in positions]
+    nested = sum(types[name].id in NESTED for name in selected)
+    if nested:
+        raise MalformedInputError(
+            "the selected columns must have text, numbers or times, one value per row; "
+            f"{nested} of them have nested or binary types. Select others, or cast them in a view."
+        )
+    cells = [
+        _cell_sql(name, str(types[name]), is_time=source.kind == "log" and index == 1)
+        for index, name in enumerate(selected)
+    ]
+    texts = ", ".join(f"CAST({name} AS VARCHAR)" for name in CELLS)
+    query = (
+        f"SELECT CASE WHEN contains(concat({texts}), chr(0)) THEN 'encoding' END AS reason, * FROM "
+        f"(SELECT {', '.join(map(' AS '.join, zip(cells, CELLS, strict=True)))} FROM {rows})"
+    )
+    for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
+        count = len(batch)
+        numbers = pa.array(np.arange(line, line + count, dtype=np.int64))
+        table = pa.Table.from_batches([batch]).add_column(0, "line", numbers)
+        yield CellBatch(table, count, 0, count)
+        line += count
+
+
+def quote_identifier(name: str) -> str:
+    """A name as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cell_sql(name: str, column_type: str, *, is_time: bool) -> str:
+    """SQL for a column as text, or as a UTC timestamp if it is a time column of such a type."""
+    column = quote_identifier(name)
+    if is_time and column_type == "TIMESTAMP WITH TIME ZONE":
+        # Infinity has no microseconds; it must be rejected as unreadable, not as missing.
+        moment = f"make_timestamp(epoch_us({column}))"
+        return f"CASE WHEN {column} IS NOT NULL THEN coalesce({moment}, 'infinity') END"
+    if is_time and column_type.startswith(("TIMESTAMP", "DATE")):
+        return f"CAST({column} AS TIMESTAMP)"
+    text = f"CAST({column} AS VARCHAR)"
+    if column_type.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
+        # pandas stores integers with a missing value as floats: 7.0 and 7 must be one user.
+        integer = f"TRY_CAST({column} AS HUGEINT)"
+        text = (
+            f"CASE WHEN isnan(CAST({column} AS DOUBLE)) THEN NULL "
+            f"WHEN {column} = {integer} THEN CAST({integer} AS VARCHAR) "
+            f"ELSE {text} END"
+        )
+    return text
