@@ -17,7 +17,7 @@ from setanon_core.model.inputs import Log
 from setanon_core.params import ReleaseParams
 from setanon_core.utility.compare import utility_of
 from setanon_core.utility.measured import Measured
-from setanon_dagster.cli.utility import measure_source
+from setanon_dagster.cli.utility import source_utility
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.sources.source import Source
@@ -48,7 +48,7 @@ def of_file(path: Path, k: int = 3) -> list[Row]:
             str(path), kind="baskets", layout="lines", delimiter="," if "," in line else " "
         )
     start = time.process_time()
-    found = rows(measure_source(ReleaseConfig(name="bench", source=source, k=k, out="")))
+    found = rows(source_utility(ReleaseConfig(name="bench", source=source, k=k, out="")))
     return [*found, {"measure": "CPU seconds, all in all", "cases": _spent(start)}]
 
 

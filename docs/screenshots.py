@@ -22,6 +22,7 @@ from support.driving import CHECKED, GROUP, JOB, QUIET, Server, browsing, chromi
 from setanon_dagster.cli.sweep import sweep_rows
 from setanon_dagster.demo.release import demo_config
 from setanon_dagster.report.build import STAGES, report_of, write_report
+from setanon_dagster.report.counts import open_stages
 from setanon_dagster.report.model import sweep_points
 
 IMAGES: Final = Path(__file__).parent / "images"
@@ -50,7 +51,7 @@ INK: Final = "* { --color-lineage-edge: #8b93a7 !important; }"
 EXCERPT: Final = """
     main > section:not(#verdict, #cost, #retained), nav, footer, #cost h3, #cost h3 ~ *,
     #verdict > details, #retained > details { display: none; }
-    body { padding-bottom: 1rem; } section { margin-top: 1rem; } section .may { display: none; }
+    body { padding-bottom: 1rem; } section { margin-top: 1rem; } section .sharing { display: none; }
 """
 """What is left out of the picture of the report: the whole page is five times as long."""
 
@@ -103,13 +104,11 @@ def report(browser: Browser, server: Server) -> None:
     stages = server.folder / "private" / "stages" / "demo"
     config = demo_config(server.folder)
     rows = sweep_rows([config, replace(config, method="paper")], SWEPT)
-    made = report_of(
-        (server.folder / "releases" / "latest").readlink().name,
-        server.certificate,
-        {stage: stages / stage / "all.parquet" for stage in STAGES},
-        sweep=sweep_points(rows),
-    )
-    written = write_report(made, server.folder / "shown").as_uri()
+    name = (server.folder / "releases" / "latest").readlink().name
+    with open_stages({stage: stages / stage / "all.parquet" for stage in STAGES}) as connection:
+        counted = report_of(name, server.certificate, connection)
+    swept = replace(counted, sweep=sweep_points(rows))
+    written = write_report(swept, server.folder / "shown").as_uri()
     for name, scheme in (("report.png", "light"), ("report-dark.png", "dark")):
         with _page(browser, 880, 700, color_scheme=scheme) as page:
             page.goto(written)

@@ -19,8 +19,8 @@ from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, pub
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.making import engine_of, stored_by, window_of
 from setanon_dagster.redaction import redact_errors
+from setanon_dagster.report.build import write_release_report
 from setanon_dagster.report.metadata import release_metadata
-from setanon_dagster.report.release_report import write_release_report
 from setanon_dagster.runtime.progress_log import ProgressLogger
 from setanon_dagster.sources.loading import ReadResult, Window
 from setanon_dagster.sources.read import read_source
@@ -224,6 +224,7 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         # The gate has written the files: there is nothing to store.
         outs={"release": dg.AssetOut.from_spec(specs["release"], dagster_type=dg.Nothing)},
         partitions_def=specs["release"].partitions_def,
+        required_resource_keys={storage_key(config)} if config.report == "full" else None,
     )
     def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
         part = f"-{context.partition_key}" if context.has_partition_key else ""
@@ -244,7 +245,7 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         return dg.Output(
             None,
             metadata={
-                **_reported(config, published, files, context),
+                **_reported(config, specs, published, files, context),
                 keys.RELEASE: published.name,
                 keys.FOLDER: dg.MetadataValue.path(published.folder),
                 keys.SHA256: published.digest,
@@ -255,15 +256,32 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     return release
 
 
+def _raw_file(
+    config: ReleaseConfig, specs: Specs, context: dg.AssetExecutionContext
+) -> dict[str, Path]:
+    """Stored file of the first stage, for a full report; by stage name.
+
+    Not an input of the asset: a release depends only on what was checked.
+    """
+    if config.report != "full":
+        return {}
+    first = first_stage(specs)
+    partition = context.partition_key if context.has_partition_key else None
+    storage = getattr(context.resources, storage_key(config))
+    return {first: storage.path(specs[first].key, partition)}
+
+
 def _reported(
     config: ReleaseConfig,
+    specs: Specs,
     published: Published,
     files: Mapping[str, Path],
     context: dg.AssetExecutionContext,
 ) -> dict[str, Any]:
     """Write the report, and tell what it says; a release that is out does not fail for a page."""
     try:
-        report, page = write_release_report(config, published, files)
+        raw = _raw_file(config, specs, context)
+        report, page = write_release_report(config, published, {**files, **raw})
         part = context.partition_key if context.has_partition_key else "all"
         docs = config.folder / "private" / "data_docs" / config.name / part / "index.html"
         return release_metadata(report, page, docs)

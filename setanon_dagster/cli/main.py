@@ -173,11 +173,11 @@ def utility(source: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401 - th
 
     Beside it stand the original, and the paper's method with p = 2.
     """
-    from setanon_dagster.cli.utility import HEADER, format_measures, measure_source
+    from setanon_dagster.cli.utility import HEADER, format_scores, source_utility
 
     config = config_of(source, "", given)
     print_line(Console(), HEADER, "bold")
-    for line in format_measures(measure_source(config)):
+    for line in format_scores(source_utility(config)):
         print_line(Console(), line)
 
 

@@ -1,23 +1,16 @@
-"""What a release would cost for each k, before anything is published: numbers, and a figure."""
+"""The command `sweep`: cost for each k as text, CSV and figure; nothing is published."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import pyarrow as pa
-
 from setanon_core.errors import SetanonError
-from setanon_core.pipeline.release_threads import sweep
+from setanon_dagster.cli.dry_run import cluster_source
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.sources.read import read_source
-from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
-from setanon_dagster.stages.cost_report import TOTAL, cost_table
+from setanon_dagster.report.comparison import sweep_totals
 from setanon_dagster.stages.stored_threads import load_threads
-from setanon_dagster.stages.threads import threads_table
-from setanon_dagster.storage.connection import connect
 
 Row = Mapping[str, Any]
 
@@ -25,41 +18,25 @@ WIDTHS: Final[Mapping[str, int]] = {
     "k": 4, "method": 7, "retained": 9, "additions": 11, "deletions": 11, "withdrawals": 11,
     "respellings": 11, "factor": 8,
 }  # fmt: skip
-"""What is printed of what a cost report has, and how wide."""
+"""Printed columns of a cost report, and their widths."""
 
 HEADER: Final = " ".join(f"{name:>{width}}" for name, width in WIDTHS.items())
 
 
-class MissingFigureError(SetanonError):
-    """There is nothing to draw with."""
+class FigureError(SetanonError):
+    """The figure cannot be drawn: matplotlib or a known file type is missing."""
 
 
 def sweep_rows(configs: Sequence[ReleaseConfig], ks: Sequence[int]) -> Iterator[Row]:
-    """The total of each k by each of these methods; threads and clusters are made once."""
-    params = [config.params() for config in configs]
-    # Of methods these know nothing.
-    threads = load_threads(clusters_of(configs[0]), params[0])
-    swept = [sweep(threads, each, ks) for each in params]
-    for costs in zip(*swept, strict=True):
-        for cost, each in zip(costs, params, strict=True):
-            report = cost_table([cost], each).to_pylist()
-            yield from (row for row in report if row["round"] == TOTAL)
-
-
-def clusters_of(config: ReleaseConfig) -> pa.Table:
-    """Threads, or baskets, with their items: read, separated and clustered in memory."""
-    # What is read is private, and what memory cannot hold lies in a folder that nobody can enter.
-    with TemporaryDirectory(prefix="setanon-") as spill:
-        read = read_source(config.source, connection=connect(temp_folder=spill))
-        raw = read.accepted.to_arrow_table()
-    if config.source.kind == "baskets":
-        return basket_clusters_table(raw)
-    params = config.params()
-    return clusters_table(threads_table(raw, params), params)
+    """Total cost for each k by each of `configs`, which may differ in their method only."""
+    methods = [config.params() for config in configs]
+    # Threads and clusters do not depend on the method: they are computed once.
+    threads = load_threads(cluster_source(configs[0]), methods[0])
+    yield from sweep_totals(threads, methods, ks)
 
 
 def format_row(row: Row) -> str:
-    """A row as it is printed, under the header."""
+    """One line of text, below the header."""
     return " ".join(f"{_cell(name, row[name]):>{width}}" for name, width in WIDTHS.items())
 
 
@@ -74,7 +51,7 @@ def _cell(name: str, value: float | str) -> str:
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
-    """All columns of the rows, for a program to read."""
+    """Write all columns of the rows as CSV."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
@@ -82,24 +59,24 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:
-    """Draw what is retained, and what is added and deleted, against k."""
+    """Plot the share retained, and additions and deletions, against k."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingFigureError(
-            "A figure must be drawn by matplotlib, which is not installed. Install setanon[plot], "
-            "or do without the figure: the table is all there is in it."
+        raise FigureError(
+            "A figure requires matplotlib, which is not installed. Run: pip install "
+            "'setanon[plot]', or omit the figure: the table has the same numbers."
         ) from None
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for place, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
-        own = [row for row in rows if row["method"] == method]
-        ks, color = [row["k"] for row in own], f"C{place}"
-        retained = [100 * row["retained"] for row in own]
+    for index, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
+        method_rows = [row for row in rows if row["method"] == method]
+        ks, color = [row["k"] for row in method_rows], f"C{index}"
+        retained = [100 * row["retained"] for row in method_rows]
         left.plot(ks, retained, "o-", color=color, label=method)
-        for name, line in (("deletions", "o-"), ("additions", "^--")):
-            flips = [row[name] for row in own]
-            right.plot(ks, flips, line, color=color, label=f"{method}: {name}")
+        for name, style in (("deletions", "o-"), ("additions", "^--")):
+            counts = [row[name] for row in method_rows]
+            right.plot(ks, counts, style, color=color, label=f"{method}: {name}")
     left.set(xlabel="k", ylabel="% of keywords retained", ylim=(0, 100))
     right.set(xlabel="k", ylabel="keywords of threads", ylim=(0, None))
     for axes in (left, right):
@@ -108,6 +85,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     try:
         figure.savefig(path)
     except ValueError:
-        raise MissingFigureError(
-            "The name of the figure must end as matplotlib knows it, such as .png, .svg or .pdf."
+        raise FigureError(
+            "The file name of the figure must have an extension that matplotlib supports, such as "
+            ".png, .svg or .pdf."
         ) from None

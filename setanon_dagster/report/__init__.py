@@ -1,1 +1,1 @@
-"""The private report of a release."""
+"""The private report of a release: counts, figures, tables and one HTML page."""

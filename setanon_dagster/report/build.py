@@ -1,62 +1,110 @@
-"""Gather what a report is made from, and put the page where only its owner can read it."""
+"""Build the report of a release from its stage files, and write it to the private folder."""
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from setanon_dagster.report.counts import group_sizes, losses, opened, rounds
-from setanon_dagster.report.model import GroupSize, Measure, Report, SweepPoint
+from duckdb import DuckDBPyConnection
+
+from setanon_core.utility.measured import Measured
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.gate.publish import Published
+from setanon_dagster.report.comparison import sweep_totals, table_utility
+from setanon_dagster.report.counts import group_sizes, losses, open_stages, rounds
+from setanon_dagster.report.model import GroupSize, Report, SweepPoint, sweep_points
 from setanon_dagster.report.page import page
 from setanon_dagster.report.sample import sample
+from setanon_dagster.stages.stored_threads import load_threads
 from setanon_dagster.storage.atomic import atomic_write
+from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
+from setanon_dagster.storage.parquet import read_parquet
+from setanon_dagster.verifier.release_folder import CERTIFICATE
 
 REPORT: Final = "report.html"
-"""The page, in the private folder of its release."""
+"""File name of the page, in the private folder of its release."""
 
 STAGES: Final = ("anonymized_threads", "ledger", "clusters", "cost_report")
-"""The files that are read."""
+"""Stages that every report reads."""
+
+KS: Final = (2, 3, 5, 10, 20)
+"""Values of k in the sweep of a full report, besides the k of the release."""
 
 
-def report_of(  # noqa: PLR0913 - the release, what else is known of it, and three limits
+def write_release_report(
+    config: ReleaseConfig, published: Published, files: Mapping[str, Path]
+) -> tuple[Report, Path]:
+    """Build and write the report of a published release; return it and the path of its page.
+
+    `files` has the Parquet file of each stage by stage name. A full report also needs the file of
+    `raw_log` or `raw_baskets`.
+    """
+    certificate = json.loads((published.folder / CERTIFICATE).read_text("utf-8"))
+    with open_stages(
+        {stage: files[stage] for stage in STAGES}, memory=config.memory_limit, spill=config.stages
+    ) as connection:
+        report = report_of(
+            published.name,
+            certificate,
+            connection,
+            sizes=(GroupSize(*size) for size in published.verdict.sizes),
+            show_threads=config.show_threads,
+        )
+    if config.report == "full":
+        report = replace(
+            report,
+            sweep=_sweep(config, files["clusters"]),
+            utility=_utility(config, files[f"raw_{config.source.kind}"]),
+        )
+    return report, write_report(report, published.private)
+
+
+def report_of(
     name: str,
     certificate: Mapping[str, Any],
-    files: Mapping[str, Path],
+    connection: DuckDBPyConnection,
     *,
     sizes: Iterable[GroupSize] = (),
-    sweep: Iterable[SweepPoint] = (),
-    measures: Iterable[Measure] = (),
     show_threads: bool = False,
-    cores: int | None = None,
-    memory: str | None = None,
-    spill: Path | None = None,
 ) -> Report:
-    """Count what the page says of a release; `files` are those of its stages, by their names.
+    """Count everything in a report except sweep and utility; `connection` is of `open_stages`.
 
-    `sizes` are the verifier's, and counted by the threads' groups if it did not tell them.
-    `show_threads` puts a few threads on the page, before and after: people's words.
-    `cores` and `memory` limit DuckDB, which spills into a private folder made in `spill`.
+    `sizes` are the group sizes that the verifier counted; if empty, they are counted here.
+    `show_threads` adds a few threads, before and after: words of users.
     """
     cost = certificate["cost"]
-    used = {stage: files[stage] for stage in STAGES}
-    with opened(used, cores=cores, memory=memory, spill=spill) as connection:
-        return Report(
-            name=name,
-            certificate=certificate,
-            rounds=rounds(connection, certificate["k"], certificate["parameters"].get("method")),
-            sizes=tuple(sizes) or group_sizes(connection, certificate["format"]),
-            losses=losses(
-                connection, certificate["min_owners"], cost["additions"], cost["deletions"]
-            ),
-            sweep=tuple(sweep),
-            measures=tuple(measures),
-            threads=sample(connection, certificate["format"]) if show_threads else (),
-        )
+    return Report(
+        name=name,
+        certificate=certificate,
+        rounds=rounds(connection, certificate["k"], certificate["parameters"].get("method")),
+        sizes=tuple(sizes) or group_sizes(connection, certificate["format"]),
+        losses=losses(connection, certificate["min_owners"], cost["additions"], cost["deletions"]),
+        threads=sample(connection, certificate["format"]) if show_threads else (),
+    )
 
 
 def write_report(report: Report, folder: Path) -> Path:
-    """Write the page into the private folder of its release, whole or not at all."""
+    """Write the page atomically into the private folder of its release."""
     target = private_folder(folder) / REPORT
     with atomic_write(target) as file:
         file.write_text(page(report), encoding="utf-8", newline="\n")
     return target
+
+
+def _sweep(config: ReleaseConfig, clusters: Path) -> tuple[SweepPoint, ...]:
+    """Cost for several k, by the methods best and paper."""
+    methods = [
+        replace(config, method=method, grouper=None).params() for method in ("best", "paper")
+    ]
+    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+        threads = load_threads(read_parquet(clusters, connection), config.params())
+    return sweep_points(sweep_totals(threads, methods, sorted({*KS, config.k})))
+
+
+def _utility(config: ReleaseConfig, raw: Path) -> tuple[Measured, ...]:
+    """Utility of the release; `raw` is the file of the first stage."""
+    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+        table = read_parquet(raw, connection).to_arrow_table()
+    return table_utility(table, config.source.kind, config.params())

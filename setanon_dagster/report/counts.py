@@ -1,8 +1,8 @@
-"""Counts of a release for its report, by DuckDB from the files of its stages; no row leaves it.
+"""Counts of a release for its report, computed by DuckDB from the stage files; returns no rows.
 
 Complexity: one pass over the keywords of all threads, and one over the published rows.
 """
-# ruff: noqa: S608 - what is put into a statement is an integer, or a constant
+# ruff: noqa: S608 - only integers and constants are inserted into statements
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,28 +19,30 @@ from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import read_parquet
 
 TOTAL: Final = "total"
-"""The row of a cost report that is no round."""
-
+"""Name of the row of a cost report with the total; all other rows are rounds."""
 
 PROBE: Final = 100_000
-"""Threads that settle most items: the common ones."""
+"""Threads sampled first: they are enough to prove that a common item has enough owners."""
 
 
 @contextmanager
-def opened(
+def open_stages(
     files: Mapping[str, Path],
     *,
     cores: int | None = None,
     memory: str | None = None,
     spill: Path | None = None,
 ) -> Iterator[DuckDBPyConnection]:
-    """A database in memory, with a view of each file by the name of its stage."""
+    """In-memory database with a view of each file, named after its stage.
+
+    `cores` and `memory` limit DuckDB, which spills into a private folder created in `spill`.
+    """
     if spill is not None:
         private_folder(spill)
     with (
-        TemporaryDirectory(prefix="setanon-", dir=spill) as own,
-        connect(memory_limit=memory, cores=cores, temp_folder=own) as connection,
-        redact_engine_errors("the stages of a release must have the columns of their kind"),
+        TemporaryDirectory(prefix="setanon-", dir=spill) as temp_folder,
+        connect(memory_limit=memory, cores=cores, temp_folder=temp_folder) as connection,
+        redact_engine_errors("the stage files must have the columns of their stage"),
     ):
         for stage, path in files.items():
             read_parquet(path, connection, stage).create_view(stage)
@@ -48,8 +50,8 @@ def opened(
 
 
 def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, ...]:
-    """How many groups, with how many threads, have so many users; `form` is the format."""
-    # Every thread has a first query: the gate lets no other pass.
+    """Number of groups and threads by users per group; `form` is the format of the release."""
+    # The gate verifies that every thread has a query at position 0: count one row per thread.
     one = "WHERE position = 0" if form == "queries" else ""
     rows = connection.execute(
         f"""
@@ -67,15 +69,15 @@ def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, .
 def losses(
     connection: DuckDBPyConnection, min_owners: int, additions: int, deletions: int
 ) -> Losses:
-    """Where the deletions come from: rare keywords, withdrawn threads, or groups that must agree.
+    """Deletions by cause: rare keywords, withdrawn threads, or differences within a group.
 
-    The cost report has the additions and deletions. An item is held by the users of any of its
-    spellings. What is neither rare nor withdrawn was deleted in a group: that is the rest.
+    `additions` and `deletions` are those of the cost report. The owners of an item are the users
+    of any of its spellings. Deletions that are neither rare nor withdrawn were made in a group.
     """
     rows = connection.execute(
         f"""
         WITH held AS (SELECT thread, "user", unnest(items) AS item FROM clusters),
-        -- Whoever holds an item in some of the threads holds it: what these settle is common.
+        -- Owners in a sample of the threads are owners: these items need no full count.
         common AS (
             SELECT item FROM (SELECT DISTINCT "user", unnest(items) AS item
                 FROM (FROM clusters LIMIT {PROBE}))
@@ -87,21 +89,21 @@ def losses(
             FROM doubtful SEMI JOIN owners USING (item) GROUP BY thread),
         gone AS (SELECT len(items) AS size, coalesce(n, 0) AS rare
             FROM clusters ANTI JOIN ledger USING (thread) LEFT JOIN rare USING (thread))
-        SELECT (SELECT coalesce(sum(n), 0) FROM rare) - coalesce(sum(rare), 0) AS rare_kept,
+        SELECT (SELECT coalesce(sum(n), 0) FROM rare) - coalesce(sum(rare), 0) AS rare_published,
             coalesce(sum(rare), 0) AS rare_withdrawn,
             coalesce(sum(size - rare), 0) AS other_withdrawn,
-            count(*) FILTER (rare >= size) AS hopeless_threads,
-            count(*) FILTER (rare < size) AS lonely_threads
+            count(*) FILTER (rare >= size) AS threads_all_rare,
+            count(*) FILTER (rare < size) AS threads_too_costly
         FROM gone"""
     )
     names = [column[0] for column in rows.description or ()]
     counts: dict[str, Any] = dict(zip(names, map(int, rows.fetchall()[0]), strict=True))
-    known = counts["rare_kept"] + counts["rare_withdrawn"] + counts["other_withdrawn"]
-    return Losses(**counts, in_groups=max(deletions - known, 0), added=additions)
+    counted = counts["rare_published"] + counts["rare_withdrawn"] + counts["other_withdrawn"]
+    return Losses(**counts, in_groups=max(deletions - counted, 0), added=additions)
 
 
 def rounds(connection: DuckDBPyConnection, k: int, method: str | None) -> tuple[RoundCost, ...]:
-    """What the cost report says of each round, in its order; without a method, of any."""
+    """Rounds of the cost report for this k and method, in their order; None is any method."""
     rows = connection.execute(
         """
         SELECT round, additions, deletions, withdrawals FROM cost_report

@@ -1,70 +1,98 @@
-"""The figures of a report, drawn by matplotlib; without it the tables say it all."""
+"""Figures of a report, drawn with matplotlib as inline SVG or PNG; None if it is not installed."""
 
-from collections.abc import Callable, Sequence
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
-from setanon_dagster.report.model import Report, SweepPoint
-from setanon_dagster.report.svg import PAGE, PAPER, Palette, drawing, inline_svg, png
-from setanon_dagster.report.tables import bins, count
-from setanon_dagster.report.wording import SHORT
+from setanon_dagster.report.captions import upper_bounds
+from setanon_dagster.report.model import Report
+from setanon_dagster.report.tables import count, size_bins
+from setanon_dagster.report.wording import SHORT_CAUSES, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Drawn = Callable[[Report, Palette], "Figure"]
 
-WIDE: Final = 7.2
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colors of a figure by purpose; the field names are CSS variables of the page."""
+
+    ink: str
+    soft: str
+    line: str
+    first: str
+    second: str
+
+
+FigureFunction = Callable[[Report, Palette], "Figure"]
+
+PLACEHOLDERS: Final = Palette("#fe0101", "#fe0102", "#fe0103", "#fe0104", "#fe0105")
+"""Unused colors; in an inline SVG each is replaced by the CSS variable of its field."""
+
+LIGHT: Final = Palette("#1b1f24", "#57606a", "#c3cad2", "#0a57a4", "#a63d00")
+"""Colors for a white background."""
+
+WIDTH: Final = 7.2
 """Inches."""
 
-MARKS: Final = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
-"""What tells the lines of a figure apart, besides their colours."""
+LINE_STYLES: Final = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
+"""Marker and dashes of each line, so that lines differ not by color alone."""
 
 
-def drawable() -> bool:
-    """Whether there is something to draw with."""
+def can_draw() -> bool:
+    """Whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
-def as_svg(draw: Drawn, report: Report, name: str) -> str | None:
-    """A figure for the page, or None if nothing can be drawn."""
-    if not drawable():
+def as_svg(draw: FigureFunction, report: Report, name: str) -> str | None:
+    """Figure as inline SVG with the colors of the page; None without matplotlib."""
+    if not can_draw():
         return None
-    with drawing(PAGE):
-        return inline_svg(draw(report, PAGE), name)
+    with _style(PLACEHOLDERS):
+        return _inline_svg(draw(report, PLACEHOLDERS), name)
 
 
-def as_png(draw: Drawn, report: Report) -> str | None:
-    """A figure for places that know no variables, in base64; None if nothing can be drawn."""
-    if not drawable():
+def as_png(draw: FigureFunction, report: Report) -> str | None:
+    """Figure on white as a base64 PNG; None without matplotlib."""
+    if not can_draw():
         return None
-    with drawing(PAPER):
-        return png(draw(report, PAPER))
+    with _style(LIGHT):
+        buffer = BytesIO()
+        draw(report, LIGHT).savefig(
+            buffer, format="png", dpi=96, facecolor="white", metadata={"Software": None}
+        )
+    return b64encode(buffer.getvalue()).decode("ascii")
 
 
 def sweep_figure(report: Report, palette: Palette) -> "Figure":
-    """Retained share against k, a line for each method, under what no solution exceeds."""
+    """Share retained against k: one line per method, and the upper bound."""
     figure, axes = _axes(3.4)
     methods = list(dict.fromkeys(point.method for point in report.sweep))
-    colours = (palette.first, palette.second, palette.ink, palette.soft)
-    for place, method in enumerate(methods):
-        own = sorted((p for p in report.sweep if p.method == method), key=lambda p: p.k)
-        mark, line = MARKS[place % len(MARKS)]
+    colors = (palette.first, palette.second, palette.ink, palette.soft)
+    for index, method in enumerate(methods):
+        points = sorted((p for p in report.sweep if p.method == method), key=lambda p: p.k)
+        marker, dashes = LINE_STYLES[index % len(LINE_STYLES)]
         axes.plot(
-            [p.k for p in own], [100 * p.retained for p in own], marker=mark, linestyle=line,
-            markersize=5, color=colours[place % len(colours)], label=shown(method),
+            [p.k for p in points], [100 * p.retained for p in points], marker=marker,
+            linestyle=dashes, markersize=5, color=colors[index % len(colors)],
+            label=printable(method),
         )  # fmt: skip
-    if most := ceiling(report.sweep):
+    if bounds := upper_bounds(report.sweep):
         axes.plot(
-            list(most), [100 * share for share in most.values()], color=palette.soft,
-            linestyle=(0, (1, 2)), label="no solution retains more",
+            list(bounds), [100 * share for share in bounds.values()], color=palette.soft,
+            linestyle=(0, (1, 2)), label="upper bound of any solution",
         )  # fmt: skip
     axes.axvline(report.k, color=palette.soft, linewidth=0.8)
     ks = sorted({point.k for point in report.sweep})
-    late = 2 * report.k > ks[0] + ks[-1]  # to the left of the line, where there is room
+    right_half = 2 * report.k > ks[0] + ks[-1]  # write the label to the left of the line
     axes.annotate(
-        f"this release: k = {report.k}", (report.k, 1), xytext=(-4 if late else 4, -2),
-        va="top", ha="right" if late else "left",
+        f"this release: k = {report.k}", (report.k, 1), xytext=(-4 if right_half else 4, -2),
+        va="top", ha="right" if right_half else "left",
         xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=9,
     )  # fmt: skip
     axes.set(xlabel="k", ylabel="% of keywords retained", ylim=(0, 100))
@@ -74,54 +102,39 @@ def sweep_figure(report: Report, palette: Palette) -> "Figure":
     return figure
 
 
-def ceiling(points: Sequence[SweepPoint]) -> dict[int, float]:
-    """For each k the least share that no solution exceeds: every bound holds for all methods."""
-    most: dict[int, float] = {}
-    for point in sorted(points, key=lambda point: point.k):
-        if point.most is not None:
-            most[point.k] = min(point.most, most.get(point.k, 1.0))
-    return most
-
-
 def sizes_figure(report: Report, palette: Palette) -> "Figure":
-    """Groups, and threads in them, by the number of users in a group."""
-    found = bins(report.sizes, report.k)
-    figure, (left, right) = _axes(0.8 + 0.3 * len(found), columns=2)
-    for axes, name, colour in (
+    """Groups, and threads in them, by users per group."""
+    bins = size_bins(report.sizes, report.k)
+    figure, (left, right) = _axes(0.8 + 0.3 * len(bins), columns=2)
+    for axes, name, color in (
         (left, "groups", palette.first), (right, "threads", palette.second),
     ):  # fmt: skip
-        values = [getattr(each, name) for each in found]
-        _bars(axes, [each.label for each in found], values, colour)
+        values = [getattr(each, name) for each in bins]
+        _bars(axes, [each.label for each in bins], values, color)
         axes.set_title(name, fontsize=10, loc="left")
-    left.set_ylabel(f"{report.certificate['unit']}s in a group")
+    left.set_ylabel(f"{report.certificate['unit']}s per group")
     return figure
 
 
 def losses_figure(report: Report, palette: Palette) -> "Figure":
-    """Keywords by the cause of their deletion or addition."""
+    """Additions and deletions by cause."""
     figure, axes = _axes(2.2)
-    values = [getattr(report.losses, name) for name in SHORT]
-    _bars(axes, list(SHORT.values()), values, palette.first)
-    axes.patches[-1].set_facecolor(palette.second)  # an addition among deletions
+    values = [getattr(report.losses, name) for name in SHORT_CAUSES]
+    _bars(axes, list(SHORT_CAUSES.values()), values, palette.first)
+    axes.patches[-1].set_facecolor(palette.second)  # additions; all other bars are deletions
     return figure
-
-
-def shown(text: str) -> str:
-    """Text as it may be drawn or written: what cannot be seen is marked."""
-    joiners = "\u200c\u200d"  # some scripts cannot be written without them
-    return "".join(c if c.isprintable() or c in joiners else "\ufffd" for c in text)
 
 
 def _axes(height: float, columns: int = 1) -> tuple["Figure", Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDE, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots(1, columns, sharey=columns > 1)
 
 
-def _bars(axes: Any, labels: list[str], values: list[int], colour: str) -> None:  # noqa: ANN401 - of matplotlib
-    """Bars from the top down, each with its number."""
-    bars = axes.barh(range(len(labels)), values, color=colour, height=0.7)
+def _bars(axes: Any, labels: list[str], values: list[int], color: str) -> None:  # noqa: ANN401 - of matplotlib
+    """Horizontal bars from top to bottom, each labeled with its value."""
+    bars = axes.barh(range(len(labels)), values, color=color, height=0.7)
     axes.bar_label(bars, [count(value) for value in values], padding=3, fontsize=9)
     axes.set_yticks(range(len(labels)), labels)
     if not axes.yaxis_inverted():
@@ -130,3 +143,55 @@ def _bars(axes: Any, labels: list[str], values: list[int], colour: str) -> None:
     axes.set_xlim(0, 1.25 * max([*values, 1]))
     axes.spines["bottom"].set_visible(False)
     axes.tick_params(axis="y", length=0)
+
+
+@contextmanager
+def _style(palette: Palette) -> Iterator[None]:
+    """Use our style instead of the user's matplotlib settings."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(
+            {
+                "svg.fonttype": "none",  # text stays text, in the font of the page
+                "svg.hashsalt": "setanon",
+                "text.parse_math": False,
+                "font.size": 10,
+                "text.color": palette.ink,
+                "axes.labelcolor": palette.ink,
+                "axes.edgecolor": palette.soft,
+                "xtick.color": palette.soft,
+                "ytick.color": palette.soft,
+                "xtick.labelcolor": palette.ink,
+                "ytick.labelcolor": palette.ink,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "axes.axisbelow": True,
+                "grid.color": palette.line,
+                "grid.linewidth": 0.6,
+                "legend.frameon": False,
+            }
+        )
+        yield
+
+
+def _inline_svg(figure: "Figure", name: str) -> str:
+    """SVG element without date, fonts and fixed colors; ids are prefixed with `name`.
+
+    Screen readers skip it: the caption describes the figure.
+    """
+    buffer = StringIO()
+    omitted = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(buffer, format="svg", transparent=True, metadata=omitted)
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    # Ids must be unique in the page, which has several figures.
+    text = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)
+    for variable, color in asdict(PLACEHOLDERS).items():
+        text = text.replace(color, f"var(--{variable})")
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    head = f'<svg viewBox="0 0 {width:g} {height:g}" aria-hidden="true" focusable="false">'
+    return head + text[text.index(">") + 1 :].strip()

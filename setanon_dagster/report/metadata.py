@@ -10,9 +10,9 @@ import dagster as dg
 
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.report import tables
-from setanon_dagster.report.figures import Drawn, as_png, losses_figure, sweep_figure
+from setanon_dagster.report.captions import losses_caption, sweep_caption
+from setanon_dagster.report.figures import FigureFunction, as_png, losses_figure, sweep_figure
 from setanon_dagster.report.model import Report
-from setanon_dagster.report.page import says_losses, says_sweep
 from setanon_dagster.report.tables import Table, count, factor, share
 
 Value = dg.MetadataValue[Any]
@@ -38,7 +38,7 @@ def numbers(report: Report) -> dict[str, Value]:
     }
     if report.losses is not None:
         told[keys.DELETED_AS_RARE] = dg.MetadataValue.int(
-            report.losses.rare_kept + report.losses.rare_withdrawn
+            report.losses.rare_published + report.losses.rare_withdrawn
         )
         told[keys.DELETED_IN_GROUPS] = dg.MetadataValue.int(report.losses.in_groups)
     return told
@@ -88,8 +88,8 @@ def summary(report: Report) -> str:
         f"Cost over the lower bound: {factor(report.cost['factor'])}."
     )
     for shown, draw, says in (
-        (report.sweep, sweep_figure, says_sweep),
-        (report.losses, losses_figure, says_losses),
+        (report.sweep, sweep_figure, sweep_caption),
+        (report.losses, losses_figure, losses_caption),
     ):
         if shown:
             return f"{said}\n\n{says(report)}\n\n{_figure(report, draw)}".rstrip()
@@ -109,6 +109,6 @@ def as_table(table: Table) -> Value:
     )
 
 
-def _figure(report: Report, draw: Drawn) -> str:
+def _figure(report: Report, draw: FigureFunction) -> str:
     image = as_png(draw, report)
     return "" if image is None else f"![figure](data:image/png;base64,{image})"

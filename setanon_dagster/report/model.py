@@ -1,20 +1,21 @@
-"""What a report is made from: counts of one release, and a few threads if somebody asks."""
+"""Data of a report: counts of one release and, on request, a few of its threads."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
+
+from setanon_core.utility.measured import Measured
 
 Change = Literal["kept", "deleted", "added"]
-Scale = Literal["share", "count", "number"]
 
-PLAIN: Final = frozenset({"k", "records", "groups", "smallest_group"})
-"""What a verdict counts that is no fault; whatever else it counts must be zero."""
+SIZE_COUNTS: Final = frozenset({"k", "records", "groups", "smallest_group"})
+"""Counts of a verdict that describe its size; every other count must be zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What the release would have cost, had it ended after this round."""
+    """Cost of the release if the grouping had stopped after this round."""
 
     name: str
     additions: int
@@ -23,13 +24,13 @@ class RoundCost:
 
     @property
     def total(self) -> int:
-        """Additions and deletions."""
+        """Additions plus deletions."""
         return self.additions + self.deletions
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSize:
-    """How many groups have so many users, and how many threads are in them."""
+    """Number of groups with this many users, and number of threads in these groups."""
 
     users: int
     groups: int
@@ -38,38 +39,42 @@ class GroupSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """Where keywords of threads were lost, and which threads; every deletion is in one of four."""
+    """Additions and deletions by cause, and withdrawn threads by cause.
 
-    rare_kept: int
-    """Keywords that too few users hold, in threads that are published."""
+    Each deletion is counted in exactly one of the first four fields. A keyword is rare if fewer
+    than `min_owners` users have it.
+    """
+
+    rare_published: int
+    """Rare keywords deleted from published threads."""
 
     rare_withdrawn: int
-    """Keywords that too few users hold, in threads that are withdrawn."""
+    """Rare keywords of withdrawn threads."""
 
     other_withdrawn: int
-    """All other keywords of withdrawn threads."""
+    """Other keywords of withdrawn threads."""
 
     in_groups: int
-    """All other keywords deleted: those that the rest of a group does not have."""
+    """Other keywords deleted from published threads: the group's center lacks them."""
 
     added: int
-    """Keywords added to threads because the rest of a group has them."""
+    """Keywords added to published threads: the group's center has them."""
 
-    hopeless_threads: int
-    """Withdrawn threads without any keyword that enough users hold."""
+    threads_all_rare: int
+    """Withdrawn threads with rare keywords only."""
 
-    lonely_threads: int
-    """All other withdrawn threads: keeping them would have cost more than they hold."""
+    threads_too_costly: int
+    """Other withdrawn threads: every group would have cost more than the withdrawal."""
 
     @property
     def deleted(self) -> int:
         """All deletions."""
-        return self.rare_kept + self.rare_withdrawn + self.other_withdrawn + self.in_groups
+        return self.rare_published + self.rare_withdrawn + self.other_withdrawn + self.in_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPoint:
-    """What a release would retain for another k, or by another method."""
+    """Cost of a release of the same source with this k and method."""
 
     k: int
     method: str
@@ -77,28 +82,13 @@ class SweepPoint:
     additions: int
     deletions: int
     withdrawals: int
-    most: float | None = None
-    """The share of the keywords that no solution exceeds, if a lower bound is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
-    """One measure of use, of the original, the release and the paper's way; None is not known."""
-
-    name: str
-    original: float | None = None
-    release: float | None = None
-    paper: float | None = None
-    scale: Scale = "number"
-    """How its numbers are written: a share in per cent, a whole count, or four digits."""
-
-    note: str = ""
-    """A sentence on what it means, without data."""
+    upper_bound: float | None = None
+    """Largest share of keywords that any solution can retain; None without a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a query, and what became of it. Private."""
+    """A word of a query and its change. Private."""
 
     text: str
     change: Change
@@ -106,69 +96,69 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class ShownThread:
-    """A thread before and after, query by query. Private: these are somebody's words."""
+    """A thread before and after, query by query. Private: it contains words of users."""
 
     queries: tuple[tuple[Word, ...], ...]
     withdrawn: bool = False
 
     def count(self, change: Change) -> int:
-        """How many words of the queries went this way."""
+        """Number of words with this change."""
         return sum(word.change == change for query in self.queries for word in query)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything that the page says."""
+    """Everything that the page shows."""
 
     name: str
-    """Of the release."""
+    """Name of the release."""
 
     certificate: Mapping[str, Any]
-    """As it is published: parameters, cost, verdict, digest and versions."""
+    """The published certificate: parameters, cost, verdict, digest and versions."""
 
     rounds: tuple[RoundCost, ...] = ()
     sizes: tuple[GroupSize, ...] = ()
     losses: Losses | None = None
     sweep: tuple[SweepPoint, ...] = ()
-    measures: tuple[Measure, ...] = ()
+    utility: tuple[Measured, ...] = ()
     threads: tuple[ShownThread, ...] = field(default=(), repr=False)
-    """A few threads, before and after; empty unless somebody asked for them."""
+    """A few threads, before and after; empty unless `show_threads` is set."""
 
     @property
     def k(self) -> int:
-        """Users that must share every published set."""
+        """Minimum number of users per published set."""
         return int(self.certificate["k"])
 
     @property
     def cost(self) -> Mapping[str, Any]:
-        """The cost of the whole, as certified."""
+        """Total cost, from the certificate."""
         cost: Mapping[str, Any] = self.certificate["cost"]
         return cost
 
     @property
     def verdict(self) -> Mapping[str, int]:
-        """The verifier's counts."""
+        """Counts of the verifier, from the certificate."""
         verdict: Mapping[str, int] = self.certificate["verdict"]
         return verdict
 
     @property
     def faults(self) -> dict[str, int]:
-        """All that the verifier found wrong; a count that this version does not know is a fault."""
-        return {name: n for name, n in self.verdict.items() if name not in PLAIN and n}
+        """Non-zero counts of violations; counts added by later versions are included."""
+        return {name: n for name, n in self.verdict.items() if name not in SIZE_COUNTS and n}
 
     @property
     def anonymous(self) -> bool:
-        """Whether the verifier found k users for every set, and nothing wrong."""
+        """Whether each set has at least k users and the verifier found no violation."""
         return not self.faults and self.verdict["smallest_group"] >= self.k
 
     @property
     def optimal(self) -> bool:
-        """Whether no solution costs less: the cost is the lower bound."""
+        """Whether the cost equals the lower bound."""
         return bool(self.cost["factor"] == 1)
 
 
 def sweep_points(rows: Iterable[Mapping[str, Any]]) -> tuple[SweepPoint, ...]:
-    """The totals of cost reports for several k and methods, as points of a sweep."""
+    """Sweep points from the `total` rows of cost reports."""
     return tuple(
         SweepPoint(
             k=row["k"],
@@ -177,53 +167,11 @@ def sweep_points(rows: Iterable[Mapping[str, Any]]) -> tuple[SweepPoint, ...]:
             additions=row["additions"],
             deletions=row["deletions"],
             withdrawals=row["withdrawals"],
-            # A factor without limit says that no bound was found.
-            most=1 - row["lower_bound"] / max(row["keywords"], 1)
+            # An infinite factor means that no lower bound was found.
+            upper_bound=1 - row["lower_bound"] / max(row["keywords"], 1)
             if row["factor"] is not None and isfinite(row["factor"])
             else None,
         )
         for row in rows
         if row["round"] == "total"
     )
-
-
-class Measured(Protocol):
-    """A measure as the core tells it; NaN is the number of nothing."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def meaning(self) -> str:
-        """What it means, in a sentence."""
-
-    @property
-    def original(self) -> float:
-        """Its number for the original."""
-
-    @property
-    def release(self) -> float:
-        """Its number for the release."""
-
-    @property
-    def paper(self) -> float:
-        """Its number for a release by the paper's method."""
-
-
-def measures_of(measured: Iterable[Measured]) -> tuple[Measure, ...]:
-    """Measures as the page shows them."""
-    return tuple(
-        Measure(
-            name=each.name,
-            original=_finite(each.original),
-            release=_finite(each.release),
-            paper=_finite(each.paper),
-            note=each.meaning,
-        )
-        for each in measured
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None

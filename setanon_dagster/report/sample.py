@@ -1,116 +1,104 @@
-"""A few threads before and after, as in the paper's Figure 5. Private: these are people's words.
+"""A few threads before and after, as in Figure 5 of the paper. Private: words of users.
 
-Thread ids are keyed hashes, so that the first of them are a fair sample of all published threads.
+Thread ids are keyed hashes, so the threads with the smallest ids are a random sample.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from duckdb import DuckDBPyConnection
+from rapidfuzz.distance import LCSseq
 
 from setanon_dagster.report.model import Change, ShownThread, Word
 
 Words = Sequence[str]
 
-SHOWN: Final = 2
-"""Threads of each kind: with additions, with deletions alone, untouched, withdrawn."""
+THREADS_PER_KIND: Final = 2
+"""Threads shown of each kind: with additions, with deletions only, unchanged, withdrawn."""
 
-LOOKED_AT: Final = 2_000
-"""Threads among which those to show are chosen."""
+CANDIDATES: Final = 2_000
+"""Threads from which the shown ones are selected."""
 
-LONGEST: Final = 6
-"""Queries of a thread that is shown; longer ones would fill the page."""
+MAX_QUERIES: Final = 6
+"""Queries of a shown thread; longer threads would fill the page."""
 
-WIDEST: Final = 60
-"""Words of a thread that is shown."""
+MAX_WORDS: Final = 60
+"""Words of a shown thread."""
 
-END: Final = "\n"
-"""Stands between the queries of a thread; no keyword has it."""
+QUERY_END: Final = "\n"
+"""Separator after each query; no keyword contains it."""
 
 PUBLISHED: Final = """
-    WITH few AS (SELECT thread_id, thread FROM ledger ORDER BY thread_id LIMIT $most),
+    WITH few AS (SELECT thread_id, thread FROM ledger ORDER BY thread_id LIMIT $candidates),
     published AS (SELECT thread_id, {queries} AS queries
-        FROM anonymized_threads SEMI JOIN few USING (thread_id) {grouped})
+        FROM anonymized_threads SEMI JOIN few USING (thread_id) {group_by})
     SELECT words, lengths, queries
     FROM few JOIN published USING (thread_id) JOIN clusters USING (thread)
-    WHERE len(lengths) <= $longest AND len(words) <= $widest ORDER BY thread_id"""
+    WHERE len(lengths) <= $max_queries AND len(words) <= $max_words ORDER BY thread_id"""
 
-QUERIES: Final = {"queries": "list(query ORDER BY position)", "grouped": "GROUP BY thread_id"}
-SETS: Final = {"queries": "keywords", "grouped": ""}
+QUERIES: Final = {"queries": "list(query ORDER BY position)", "group_by": "GROUP BY thread_id"}
+SETS: Final = {"queries": "keywords", "group_by": ""}
 
 WITHDRAWN: Final = """
     SELECT words, lengths FROM clusters ANTI JOIN ledger USING (thread)
-    WHERE len(lengths) <= $longest AND len(words) BETWEEN 2 AND $widest
-    ORDER BY thread LIMIT $most"""
+    WHERE len(lengths) <= $max_queries AND len(words) BETWEEN 2 AND $max_words
+    ORDER BY thread LIMIT $candidates"""
 
-LIMITS: Final = {"longest": LONGEST, "widest": WIDEST}
+LIMITS: Final = {"max_queries": MAX_QUERIES, "max_words": MAX_WORDS}
 
 
 def sample(connection: DuckDBPyConnection, form: str) -> tuple[ShownThread, ...]:
-    """Some threads of each kind, the most changed kind first; `form` is the release's format."""
-    asked = PUBLISHED.format_map(SETS if form == "sets" else QUERIES)
-    rows = connection.execute(asked, {"most": LOOKED_AT, **LIMITS}).fetchall()
+    """A few threads of each kind, the most changed kind first; `form` is the release's format."""
+    statement = PUBLISHED.format_map(SETS if form == "sets" else QUERIES)
+    rows = connection.execute(statement, {"candidates": CANDIDATES, **LIMITS}).fetchall()
     if form == "sets":
         pairs = [([sorted(set(words))], [after]) for words, _, after in rows]
     else:
         pairs = [
-            (_cut(words, lengths), [query.split(" ") for query in after])
+            (_split(words, lengths), [query.split(" ") for query in after])
             for words, lengths, after in rows
         ]
-    gone = connection.execute(WITHDRAWN, {"most": SHOWN, **LIMITS}).fetchall()
+    withdrawn = connection.execute(WITHDRAWN, {"candidates": THREADS_PER_KIND, **LIMITS}).fetchall()
     return (
-        *_chosen([ShownThread(compare(before, after)) for before, after in pairs]),
-        *(_withdrawn(_cut(*row)) for row in gone),
+        *_select([ShownThread(compare(before, after)) for before, after in pairs]),
+        *(_withdrawn(_split(*row)) for row in withdrawn),
     )
 
 
 def compare(before: Iterable[Words], after: Iterable[Words]) -> tuple[tuple[Word, ...], ...]:
-    """The words of all queries in their order, and what became of each.
+    """Words of all queries in order, each with its change; keeps as many words as possible.
 
     >>> [[(word.text, word.change) for word in query] for query in compare([["pine", "straw"]],
     ...                                                                    [["pine", "bark"]])]
     [[('pine', 'kept'), ('straw', 'deleted'), ('bark', 'added')]]
     """
-    old, new = _joined(before), _joined(after)
     queries: list[list[Word]] = [[]]
-    for word, change in _steps(old, new):
-        if word == END:
+    for text, change in _changes(_join(before), _join(after)):
+        if text == QUERY_END:
             queries.append([])
         else:
-            queries[-1].append(Word(word, change))
+            queries[-1].append(Word(text, change))
     return tuple(tuple(query) for query in queries if query)
 
 
-def _steps(old: list[str], new: list[str]) -> Iterator[tuple[str, Change]]:
-    """Turn one row of words into the other, keeping as many as can be."""
-    common = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
-    for i in reversed(range(len(old))):
-        for j in reversed(range(len(new))):
-            alike = old[i] == new[j]
-            common[i][j] = (
-                common[i + 1][j + 1] + 1 if alike else max(common[i + 1][j], common[i][j + 1])
-            )
-    i = j = 0
-    while i < len(old) or j < len(new):
-        if i < len(old) and j < len(new) and old[i] == new[j]:
-            yield old[i], "kept"
-            i, j = i + 1, j + 1
-        elif j == len(new) or (i < len(old) and common[i + 1][j] >= common[i][j + 1]):
-            yield old[i], "deleted"
-            i += 1
-        else:
-            yield new[j], "added"
-            j += 1
+def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, Change]]:
+    """Longest common subsequence; between its words, deletions first, then additions."""
+    old_start = new_start = 0
+    for block in LCSseq.editops(old, new).as_matching_blocks():
+        yield from ((word, "deleted") for word in old[old_start : block.a])
+        yield from ((word, "added") for word in new[new_start : block.b])
+        old_start, new_start = block.a + block.size, block.b + block.size
+        yield from ((word, "kept") for word in old[block.a : old_start])
 
 
-def _joined(queries: Iterable[Words]) -> list[str]:
-    """All words in a row, with a mark after each query."""
-    return [word for query in queries for word in (*query, END)]
+def _join(queries: Iterable[Words]) -> list[str]:
+    """All words in order, with a separator after each query."""
+    return [word for query in queries for word in (*query, QUERY_END)]
 
 
-def _cut(words: list[str], lengths: Sequence[int]) -> list[list[str]]:
-    """The words of a thread as its queries."""
-    ends = [sum(lengths[: place + 1]) for place in range(len(lengths))]
+def _split(words: list[str], lengths: Sequence[int]) -> list[list[str]]:
+    """Words of a thread, split into its queries."""
+    ends = [sum(lengths[: index + 1]) for index in range(len(lengths))]
     return [words[end - size : end] for size, end in zip(lengths, ends, strict=True)]
 
 
@@ -121,14 +109,14 @@ def _withdrawn(queries: Iterable[Words]) -> ShownThread:
     )
 
 
-def _chosen(threads: Sequence[ShownThread]) -> Iterator[ShownThread]:
-    """The first of each kind that have more than a word to show."""
+def _select(threads: Sequence[ShownThread]) -> Iterator[ShownThread]:
+    """First threads of each kind that have at least two words."""
     kinds: dict[tuple[bool, bool], list[ShownThread]] = {
         (True, True): [], (True, False): [], (False, True): [], (False, False): [],
     }  # fmt: skip
     for thread in threads:
         kind = kinds[thread.count("added") > 0, thread.count("deleted") > 0]
-        if len(kind) < SHOWN and sum(map(len, thread.queries)) > 1:
+        if len(kind) < THREADS_PER_KIND and sum(map(len, thread.queries)) > 1:
             kind.append(thread)
     for kind in kinds.values():
         yield from kind

@@ -1,34 +1,34 @@
-"""The tables of a report: what the page shows under its figures, and Dagster beside its assets."""
+"""Tables of a report, shown on its page and in the Dagster UI."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from typing import Final
 
-from setanon_dagster.report.model import GroupSize, Measure, Report
+from setanon_dagster.report.model import GroupSize, Report
 from setanon_dagster.report.wording import CAUSES, cause, round_name
 
 UNKNOWN: Final = "unknown"
 NONE: Final = "-"
 
 ROUNDING: Final = 1e-9
-"""What a product of floats may be off by."""
+"""Tolerance for floating-point error before rounding up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A caption, the names of columns, and rows of text; the first cell names its row."""
+    """Caption, column names and rows of text; the first cell of a row is its name."""
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: bool = True
-    """Whether all but the first column are numbers."""
+    """Whether all columns except the first contain numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
-    """Groups whose numbers of users lie in one range."""
+class SizeBin:
+    """Groups whose number of users is in one range."""
 
     label: str
     groups: int
@@ -36,98 +36,98 @@ class Bin:
 
 
 def count(n: float) -> str:
-    """A whole number, with commas."""
+    """Integer with thousands separators."""
     return f"{n:,.0f}"
 
 
 def share(part: float) -> str:
-    """A share, in per cent."""
+    """Share as a percentage."""
     return f"{part:.1%}"
 
 
-def of(part: float, whole: float) -> str:
-    """A part of a whole, in per cent; a dash if there is no whole."""
-    return share(part / whole) if whole else NONE
+def percentage(part: float, total: float) -> str:
+    """Part of a total as a percentage; a dash if the total is 0."""
+    return share(part / total) if total else NONE
 
 
 def factor(value: float | None) -> str:
-    """Cost over lower bound, rounded up: less than that was not proved."""
+    """Cost divided by lower bound, rounded up so that the shown bound still holds."""
     if value is None:
         return UNKNOWN
     return "1" if value == 1 else f"{ceil(1000 * value - ROUNDING) / 1000:.3f}"
 
 
-def bins(sizes: Sequence[GroupSize], k: int) -> list[Bin]:
-    """Groups of exactly k users, of less than twice as many, and so on by doubling."""
-    most = max((size.users for size in sizes), default=0)
-    found = []
-    for low, high in _ranges(k, most):
+def size_bins(sizes: Sequence[GroupSize], k: int) -> list[SizeBin]:
+    """Bins of groups: exactly k users, fewer than 2k, fewer than 4k, and so on."""
+    largest = max((size.users for size in sizes), default=0)
+    bins = []
+    for low, high in _ranges(k, largest):
         inside = [size for size in sizes if low <= size.users <= high]
         if inside or low >= k:
             label = str(low) if low == high else f"{count(low)} to {count(high)}"
             groups, threads = (
                 sum(getattr(size, name) for size in inside) for name in ("groups", "threads")
             )
-            found.append(Bin(label, groups, threads))
-    return found
+            bins.append(SizeBin(label, groups, threads))
+    return bins
 
 
-def _ranges(k: int, most: int) -> Iterator[tuple[int, int]]:
-    yield 0, k - 1  # the verifier lets none of these pass
+def _ranges(k: int, largest: int) -> Iterator[tuple[int, int]]:
+    yield 0, k - 1  # empty in any release that passed the verifier
     yield k, k
     low, high = k + 1, 2 * k - 1
-    while low <= most:
+    while low <= largest:
         if low <= high:
             yield low, high
         low, high = high + 1, 2 * high + 1
 
 
 def costs_table(report: Report) -> Table:
-    """What the release cost, in keywords and threads."""
+    """Changes made to reach k, in keywords and threads."""
     cost = report.cost
     keywords, threads = cost["keywords"], cost["threads"]
     flips = cost["additions"] + cost["deletions"]
     return Table(
-        "What was changed to reach k",
+        "Changes made to reach k",
         ("", "count", "share"),
         (
             ("Additions: keywords added", count(cost["additions"]),
-             of(cost["additions"], keywords)),
-            ("Deletions: keywords deleted, those of withdrawn threads included",
-             count(cost["deletions"]), of(cost["deletions"], keywords)),
-            ("Cost: additions and deletions", count(flips), of(flips, keywords)),
-            ("Withdrawals: threads not published at all", count(cost["withdrawals"]),
-             of(cost["withdrawals"], threads)),
-            ("Respellings: keywords published as others spell them",
-             count(cost["respellings"]), of(cost["respellings"], keywords)),
+             percentage(cost["additions"], keywords)),
+            ("Deletions: keywords deleted, including those of withdrawn threads",
+             count(cost["deletions"]), percentage(cost["deletions"], keywords)),
+            ("Cost: additions plus deletions", count(flips), percentage(flips, keywords)),
+            ("Withdrawals: threads not published", count(cost["withdrawals"]),
+             percentage(cost["withdrawals"], threads)),
+            ("Respellings: keywords published in the common spelling",
+             count(cost["respellings"]), percentage(cost["respellings"], keywords)),
         ),
     )  # fmt: skip
 
 
 def rounds_table(report: Report) -> Table:
-    """What it would have cost to stop after each round."""
+    """Cost if the grouping had stopped after each round."""
     keywords = report.cost["keywords"]
     rows = []
-    before = None
+    previous = None
     for each in report.rounds:
-        saved = NONE if before is None else count(before - each.total)
-        before = each.total
+        saved = NONE if previous is None else count(previous - each.total)
+        previous = each.total
         numbers = (each.additions, each.deletions, each.withdrawals, each.total)
-        kept = share(1 - each.total / max(keywords, 1))
-        rows.append((round_name(each.name), *map(count, numbers), saved, kept))
+        retained = share(1 - each.total / max(keywords, 1))
+        rows.append((round_name(each.name), *map(count, numbers), saved, retained))
     return Table(
-        "What it would have cost to stop after each round",
+        "Cost if the grouping had stopped after each round",
         ("round", "additions", "deletions", "withdrawals", "cost", "saved", "retained"),
         tuple(rows),
     )
 
 
 def sweep_table(report: Report) -> Table:
-    """What other k and methods would have retained."""
+    """Cost of releases with other k and methods."""
     rows = tuple(
         (
             f"{point.k}, {point.method}", share(point.retained),
-            UNKNOWN if point.most is None else share(point.most),
+            UNKNOWN if point.upper_bound is None else share(point.upper_bound),
             count(point.additions), count(point.deletions), count(point.withdrawals),
         )
         for point in sorted(report.sweep, key=lambda point: (point.k, point.method))
@@ -140,78 +140,75 @@ def sweep_table(report: Report) -> Table:
 
 
 def sizes_table(report: Report) -> Table:
-    """How large the groups are."""
+    """Groups and threads by users per group."""
     unit = report.certificate["unit"]
-    found = bins(report.sizes, report.k)
-    groups, threads = (sum(getattr(each, name) for each in found) for name in ("groups", "threads"))
+    bins = size_bins(report.sizes, report.k)
+    groups, threads = (sum(getattr(each, name) for each in bins) for name in ("groups", "threads"))
     rows = tuple(
-        (each.label, count(each.groups), of(each.groups, groups), count(each.threads),
-         of(each.threads, threads))
-        for each in found
+        (each.label, count(each.groups), percentage(each.groups, groups), count(each.threads),
+         percentage(each.threads, threads))
+        for each in bins
     )  # fmt: skip
     return Table(
-        "Groups and threads by the size of the group",
-        (f"{unit}s in a group", "groups", "share", "threads", "share"),
+        "Groups and threads by group size",
+        (f"{unit}s per group", "groups", "share", "threads", "share"),
         rows,
     )
 
 
 def losses_table(report: Report) -> Table:
-    """Where the cost comes from; the rows sum to all of it."""
+    """Cost by cause; the rows sum to the cost."""
     if report.losses is None:
         return Table("Causes of the cost", ("cause", "keywords", "share of the cost"), ())
-    lost = {name: getattr(report.losses, name) for name in CAUSES}
-    whole = sum(lost.values())
+    counts = {name: getattr(report.losses, name) for name in CAUSES}
+    total = sum(counts.values())
     least, unit = (report.certificate[name] for name in ("min_owners", "unit"))
     return Table(
         "Causes of the cost",
         ("cause", "keywords", "share of the cost"),
-        tuple((cause(name, least, unit), count(n), of(n, whole)) for name, n in lost.items()),
-    )
-
-
-def measures_table(report: Report) -> Table:
-    """What the release is good for, beside the original and the paper's way."""
-    return Table(
-        "Measures of use",
-        ("measure", "original", "this release", "the paper's way"),
         tuple(
-            (each.name, *(_measured(each, getattr(each, of_)) for of_ in _SIDES))
-            for each in report.measures
+            (cause(name, least, unit), count(n), percentage(n, total)) for name, n in counts.items()
         ),
     )
 
 
-_SIDES: Final = ("original", "release", "paper")
+def utility_table(report: Report) -> Table:
+    """Utility of the original, of this release, and of a release by the paper's method."""
+    return Table(
+        "Utility",
+        ("score", "original", "this release", "paper's method"),
+        tuple(
+            (each.name, *map(_score, (each.original, each.release, each.paper)))
+            for each in report.utility
+        ),
+    )
 
 
-def _measured(measure: Measure, value: float | None) -> str:
-    if value is None:
-        return NONE
-    if measure.scale == "share":
-        return share(value)
-    return count(value) if measure.scale == "count" else f"{value:,.4g}"
+def _score(value: float) -> str:
+    return f"{value:,.4g}" if isfinite(value) else NONE
 
 
 def verdict_table(report: Report) -> Table:
-    """Everything that the verifier counted."""
+    """All counts of the verifier."""
     return Table(
-        "Everything that the verifier counted",
-        ("count of", "found"),
+        "All counts of the verifier",
+        ("count of", "value"),
         tuple((name.replace("_", " "), count(n)) for name, n in report.verdict.items()),
     )
 
 
 def settings_table(report: Report) -> Table:
-    """The parameters, and the versions of the software."""
-    given = {**report.certificate["parameters"]}
-    made = {f"version of {name}": number for name, number in report.certificate["versions"].items()}
+    """Parameters and software versions, from the certificate."""
+    parameters = {**report.certificate["parameters"]}
+    versions = {
+        f"version of {name}": number for name, number in report.certificate["versions"].items()
+    }
     return Table(
-        "As the certificate has them",
+        "Parameters and versions in the certificate",
         ("name", "value"),
         tuple(
             (name, "not set" if value is None else str(value))
-            for name, value in (given | made).items()
+            for name, value in (parameters | versions).items()
         ),
         numeric=False,
     )

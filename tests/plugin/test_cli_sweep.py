@@ -82,7 +82,7 @@ def test_without_matplotlib_the_table_is_printed_and_the_extra_named(tmp_path, m
     result = call("sweep", write_log(tmp_path), "--k", "2", "--plot", tmp_path / "cost.png")
     assert result.exit_code == 1
     assert "95.2%" in result.stdout
-    assert "Install setanon[plot]" in result.stderr
+    assert "pip install 'setanon[plot]'" in result.stderr
 
 
 def test_the_demo_is_released_and_shown(tmp_path):

@@ -3,13 +3,15 @@ import time
 from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
+from math import inf
 
 import pytest
 from support.reports import COST, LOSSES, SMALL, THREADS, VERDICT, Page, certified, point
 
-from setanon_dagster.report.model import GroupSize, Measure, RoundCost, ShownThread, Word
+from setanon_core.utility.measured import Measured
+from setanon_dagster.report.model import GroupSize, RoundCost, ShownThread, Word
 from setanon_dagster.report.page import page
-from setanon_dagster.report.tables import bins, factor
+from setanon_dagster.report.tables import factor, size_bins
 
 pytest.importorskip("jinja2")
 
@@ -23,7 +25,7 @@ SECTIONS = [
 @pytest.fixture
 def _undrawn(monkeypatch):
     """Nothing to draw with; and soon done, where the figures do not matter."""
-    monkeypatch.setattr("setanon_dagster.report.figures.drawable", lambda: False)
+    monkeypatch.setattr("setanon_dagster.report.figures.can_draw", lambda: False)
 
 
 def hostile_report():
@@ -37,7 +39,7 @@ def hostile_report():
         name=HOSTILE,
         rounds=(RoundCost(HOSTILE, 1, 2, 3),),
         sweep=(point(2, HOSTILE, 0.5), point(3, HOSTILE, 0.4)),
-        measures=(Measure(name=HOSTILE, note=HOSTILE),),
+        utility=(Measured(HOSTILE, HOSTILE, 1.0, 0.5, inf, 1),),
         threads=(ShownThread(tuple((Word(HOSTILE, kind),) for kind in KINDS)),),
     )
 
@@ -57,7 +59,7 @@ def test_the_sections_come_in_their_order_and_the_verdict_first():
     read = Page(page(replace(SMALL, threads=THREADS)))
     assert [each["id"] for each in read.of("section")] == SECTIONS
     said = read.said()
-    for wanted in ("k asked", "Smallest group found", "3 users", "Violations", "0" * 64):
+    for wanted in ("k requested", "Smallest group", "3 users", "Violations", "0" * 64):
         assert wanted in said
 
 
@@ -127,7 +129,11 @@ def test_a_figure_has_words_and_a_table_for_those_who_cannot_see_it():
     pytest.importorskip("matplotlib")
     read = Page(page(SMALL))
     images = [a for a in read.of("div") if a.get("role") == "img"]
-    assert [a["aria-labelledby"] for a in images] == ["sweep-says", "sizes-says", "losses-says"]
+    assert [a["aria-labelledby"] for a in images] == [
+        "sweep-caption",
+        "sizes-caption",
+        "losses-caption",
+    ]
     assert len(read.of("svg")) == len(read.of("figcaption")) == 3
     assert all(a["aria-hidden"] == "true" for a in read.of("svg"))
     assert "At k = 2: best 80.0%, paper 60.0%; no solution retains more than 90.0%." in read.said()
@@ -188,9 +194,9 @@ def test_words_are_on_the_page_only_if_somebody_asked():
     text = page(replace(SMALL, threads=THREADS))
     assert re.search(r"<del>.*deleted: .*<bdi>ashby</bdi></del>", text)
     assert re.search(r"<ins>.*added: .*<bdi>mulch</bdi></ins>", text)
-    assert "Thread 2: withdrawn as a whole" in text
-    assert "never to be shown" in text
-    assert "never to be shown" not in page(SMALL)
+    assert "Thread 2: withdrawn" in text
+    assert "never share" in text
+    assert "never share" not in page(SMALL)
     assert "ashby" not in repr(replace(SMALL, threads=THREADS))
 
 
@@ -210,7 +216,7 @@ def test_whatever_is_wrong_is_said_first(verdict):
 @pytest.mark.parametrize(
     ("cost", "said"),
     [
-        ({"factor": 1.0, "lower_bound": 100}, "this one is proven optimal"),
+        ({"factor": 1.0, "lower_bound": 100}, "The cost equals the lower bound"),
         ({"factor": None, "lower_bound": 0}, "No lower bound was found"),
         ({"factor": 1.25}, "is never farther from it"),
     ],
@@ -230,12 +236,12 @@ def test_a_factor_is_rounded_up():
 @pytest.mark.usefixtures("_undrawn")
 def test_records_without_users_are_called_records():
     text = page(certified(unit="record"))
-    assert "every record counts as a user of its own" in text
-    assert "records in a group" in text
+    assert "each record counts as one user" in text
+    assert "records per group" in text
 
 
 def test_a_release_that_nobody_counted_has_a_page():
-    bare = replace(SMALL, rounds=(), sizes=(), losses=None, sweep=(), measures=())
+    bare = replace(SMALL, rounds=(), sizes=(), losses=None, sweep=(), utility=())
     read = Page(page(bare))
     assert [each["id"] for each in read.of("section")] == [
         each for each in SECTIONS if each not in {"use", "threads"}
@@ -245,11 +251,11 @@ def test_a_release_that_nobody_counted_has_a_page():
 def test_every_group_is_in_one_bin():
     for k in range(2, 40):
         for sizes in ([k], [k, k + 1, 5 * k], range(1, 300), []):
-            found = bins([GroupSize(users, 2, 3 * users) for users in sizes], k)
+            found = size_bins([GroupSize(users, 2, 3 * users) for users in sizes], k)
             assert sum(each.groups for each in found) == 2 * len(sizes)
             assert sum(each.threads for each in found) == 3 * sum(sizes)
             assert len({each.label for each in found}) == len(found)
-    assert [each.label for each in bins([GroupSize(30, 1, 1)], 3)] == [
+    assert [each.label for each in size_bins([GroupSize(30, 1, 1)], 3)] == [
         "3", "4 to 5", "6 to 11", "12 to 23", "24 to 47",
     ]  # fmt: skip
 

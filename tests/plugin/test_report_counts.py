@@ -13,9 +13,9 @@ from support.reports import COST, SMALL, certified
 
 from setanon_core.errors import SetanonError
 from setanon_dagster.report.build import report_of, write_report
-from setanon_dagster.report.counts import opened
-from setanon_dagster.report.model import GroupSize, RoundCost, measures_of, sweep_points
-from setanon_dagster.report.sample import LONGEST, SHOWN, compare
+from setanon_dagster.report.counts import open_stages
+from setanon_dagster.report.model import GroupSize, RoundCost, sweep_points
+from setanon_dagster.report.sample import MAX_QUERIES, THREADS_PER_KIND, compare
 
 TYPED = {
     0: ("ann", "pine straw ashby"), 1: ("bob", "pine straw ashby"), 2: ("cem", "pine straw mulch"),
@@ -71,44 +71,49 @@ def certificate(**changes):
     return certified(cost=cost, **changes).certificate
 
 
+def counted(certificate, stages, **options):
+    with open_stages(stages) as connection:
+        return report_of("trial", certificate, connection, **options)
+
+
 def test_a_user_counts_once_in_a_group(stages):
-    found = report_of("trial", certificate(), stages)
+    found = counted(certificate(), stages)
     assert found.sizes == (GroupSize(users=3, groups=2, threads=7),)
 
 
 def test_every_deletion_has_one_cause(stages):
     # Too few own mulch, ashby (three threads, two users), xylotrope, quimsby and quay.
-    losses = report_of("trial", certificate(), stages).losses
-    assert (losses.rare_kept, losses.rare_withdrawn, losses.other_withdrawn) == (4, 3, 4)
+    losses = counted(certificate(), stages).losses
+    assert (losses.rare_published, losses.rare_withdrawn, losses.other_withdrawn) == (4, 3, 4)
     assert (losses.in_groups, losses.added) == (0, 1)
     assert losses.deleted == 11
-    assert (losses.hopeless_threads, losses.lonely_threads) == (1, 1)
+    assert (losses.threads_all_rare, losses.threads_too_costly) == (1, 1)
 
 
 def test_nothing_is_rare_if_owners_do_not_matter(stages):
-    losses = report_of("trial", certificate(min_owners=0), stages).losses
-    assert (losses.rare_kept, losses.rare_withdrawn, losses.other_withdrawn) == (0, 0, 7)
-    assert (losses.in_groups, losses.lonely_threads) == (4, 2)
+    losses = counted(certificate(min_owners=0), stages).losses
+    assert (losses.rare_published, losses.rare_withdrawn, losses.other_withdrawn) == (0, 0, 7)
+    assert (losses.in_groups, losses.threads_too_costly) == (4, 2)
 
 
 def test_rounds_are_those_of_this_k_and_method(stages):
-    found = report_of("trial", certificate(), stages)
+    found = counted(certificate(), stages)
     assert found.rounds == (RoundCost("star", 3, 9, 4), RoundCost("rescue", 1, 9, 2))
 
 
 def test_words_are_counted_and_not_kept(stages):
-    assert report_of("trial", certificate(), stages).threads == ()
+    assert counted(certificate(), stages).threads == ()
 
 
 def test_threads_of_each_kind_are_shown(stages):
-    shown = report_of("trial", certificate(), stages, show_threads=True).threads
+    shown = counted(certificate(), stages, show_threads=True).threads
     told = [
         (thread.withdrawn, thread.count("kept"), thread.count("deleted"), thread.count("added"))
         for thread in shown
     ]
     assert Counter(told) == {
-        (False, 1, 1, 1): 1, (False, 1, 0, 1): 1, (False, 2, 1, 0): SHOWN, (False, 2, 0, 0): 1,
-        (True, 0, 2, 0): 1, (True, 0, 5, 0): 1,
+        (False, 1, 1, 1): 1, (False, 1, 0, 1): 1, (False, 2, 1, 0): THREADS_PER_KIND,
+        (False, 2, 0, 0): 1, (True, 0, 2, 0): 1, (True, 0, 5, 0): 1,
     }  # fmt: skip
 
 
@@ -118,17 +123,17 @@ def test_sets_are_shown_as_sets(stages):
         for thread, group in GROUPS.items()
     ]
     parquet.write_table(pa.Table.from_pylist(sets), stages["anonymized_threads"])
-    shown = report_of("trial", certificate(format="sets"), stages, show_threads=True).threads
+    shown = counted(certificate(format="sets"), stages, show_threads=True).threads
     assert [len(thread.queries) for thread in shown] == [1] * len(shown)
     assert ["garden", "hose"] in [[word.text for word in each.queries[0]] for each in shown]
 
 
 def test_a_long_thread_is_not_shown(stages):
-    many = ["pine"] * (LONGEST + 1)
+    many = ["pine"] * (MAX_QUERIES + 1)
     rows = parquet.read_table(stages["clusters"]).to_pylist()
     long = [{**row, "words": many, "lengths": [1] * len(many)} for row in rows]
     parquet.write_table(pa.Table.from_pylist(long), stages["clusters"])
-    assert report_of("trial", certificate(), stages, show_threads=True).threads == ()
+    assert counted(certificate(), stages, show_threads=True).threads == ()
 
 
 QUERIES = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=4), max_size=4)
@@ -153,14 +158,14 @@ def test_what_stays_is_kept_whatever_is_repeated(before, kept):
 
 def test_a_file_that_lacks_a_column_is_refused_without_its_contents(stages):
     parquet.write_table(pa.table({"thread": ["quimsby"]}), stages["clusters"])
-    with pytest.raises(SetanonError, match="must have the columns of their kind") as raised:
-        report_of("trial", certificate(), stages)
+    with pytest.raises(SetanonError, match="must have the columns of their stage") as raised:
+        counted(certificate(), stages)
     assert "quimsby" not in str(raised.value)
 
 
 def test_what_spills_lies_in_a_private_folder(stages, tmp_path):
     spill = tmp_path / "spill"
-    with opened(stages, spill=spill, memory="100MB", cores=1) as connection:
+    with open_stages(stages, spill=spill, memory="100MB", cores=1) as connection:
         (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchone()
         assert spill in Path(folder).parents
         assert stat.S_IMODE(spill.stat().st_mode) == 0o700
@@ -193,15 +198,7 @@ def test_a_sweep_without_a_bound_has_no_ceiling():
          "withdrawals": 1, "lower_bound": bound, "keywords": 10, "factor": factor}
         for name, bound, factor in (("star", 4, 2.0), ("total", 4, 1.25), ("total", 0, inf))
     ]  # fmt: skip
-    assert [point.most for point in sweep_points(rows)] == [0.6, None]
-
-
-def test_a_measure_of_nothing_is_unknown():
-    class Some:
-        name, meaning, original, release, paper = "Top", "Of words.", 1.0, 0.5, float("nan")
-
-    (found,) = measures_of([Some])
-    assert (found.name, found.note, found.release, found.paper) == ("Top", "Of words.", 0.5, None)
+    assert [point.upper_bound for point in sweep_points(rows)] == [0.6, None]
 
 
 def test_a_real_release_agrees_with_its_certificate(good):
@@ -211,12 +208,12 @@ def test_a_real_release_agrees_with_its_certificate(good):
     latest = (Path(config.out) / "releases" / "latest").resolve()
     told = json.loads((latest / "certificate.json").read_text())
     stages = ("anonymized_threads", "ledger", "clusters", "cost_report")
-    found = report_of(latest.name, told, {stage: path_of(config, stage) for stage in stages})
+    found = counted(told, {stage: path_of(config, stage) for stage in stages})
     assert found.anonymous
     assert found.sizes[0].users == told["verdict"]["smallest_group"]
     assert sum(size.groups for size in found.sizes) == told["verdict"]["groups"]
     assert sum(size.threads for size in found.sizes) == told["verdict"]["records"]
     assert found.losses.deleted == told["cost"]["deletions"]
-    lost = found.losses.hopeless_threads + found.losses.lonely_threads
+    lost = found.losses.threads_all_rare + found.losses.threads_too_costly
     assert lost == told["cost"]["withdrawals"]
     assert found.rounds[-1].total == told["cost"]["additions"] + told["cost"]["deletions"]

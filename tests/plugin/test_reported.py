@@ -1,14 +1,19 @@
 """The report of a release, as the asset writes it."""
 
+from dataclasses import replace
+
 import pytest
 
 dg = pytest.importorskip("dagster")
 
-from support.trial import asked, latest, make, releases  # noqa: E402 - after the skip
+from support.trial import asked, latest, make, releases, storage  # noqa: E402 - after the skip
 
 from setanon_dagster import assets  # noqa: E402
+from setanon_dagster.assets import build_setanon_assets, storage_key  # noqa: E402
 from setanon_dagster.config import ReleaseConfig  # noqa: E402
 from setanon_dagster.report.build import REPORT  # noqa: E402
+from setanon_dagster.sources.source import Source  # noqa: E402
+from setanon_dagster.translator import SetanonTranslator, Stage  # noqa: E402
 
 WORDS = ("pine", "straw", "garden", "copper", "kettle", "mulch", "xylotrope")
 
@@ -41,6 +46,38 @@ def test_a_full_report_has_other_k_and_utility(tmp_path):
     assert "keyword" in page
     assert len(ran.metadata["release"]["setanon/cost_by_k"].records) >= 10
     assert not [word for word in WORDS if word in page + ran.told]
+
+
+class RenamedStages(SetanonTranslator):
+    def get_asset_spec(self, stage):
+        spec = super().get_asset_spec(stage)
+        return spec.replace_attributes(key=dg.AssetKey(["warehouse", f"the_{stage.name}", "v2"]))
+
+
+@pytest.mark.parametrize("kind", ["log", "baskets"])
+def test_full_report_of_renamed_assets_has_utility(tmp_path, kind):
+    config = asked(tmp_path, report="full")
+    if kind == "baskets":
+        rows = [f"b{n},{item}" for n in range(6) for item in ("pine", "straw")]
+        (tmp_path / "baskets.csv").write_text("\n".join(["record,item", *rows]))
+        source = Source(str(tmp_path / "baskets.csv"), kind="baskets")
+        config = replace(config, source=source)
+    translator = RenamedStages()
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            build_setanon_assets(config, translator),
+            resources={storage_key(config): storage(config)},
+            instance=instance,
+        )
+        release = translator.get_asset_spec(Stage("release", config)).key
+        upstream = {key for made in build_setanon_assets(config, translator)
+                    if release in made.keys for key in made.asset_deps[release]}  # fmt: skip
+
+    assert result.success
+    page = page_of(config)
+    assert 'id="use"' in page
+    assert 'id="retained"' in page
+    assert dg.AssetKey(["warehouse", f"the_raw_{kind}", "v2"]) not in upstream
 
 
 def test_threads_are_shown_only_where_that_is_asked_for(tmp_path):

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from html.parser import HTMLParser
 
+from setanon_core.utility.measured import Measured
 from setanon_dagster.report.model import (
     GroupSize,
     Losses,
-    Measure,
     Report,
     RoundCost,
     ShownThread,
@@ -29,15 +29,16 @@ CERTIFICATE = {
     "cost": COST, "verdict": VERDICT, "versions": {"setanon": "1.2.3", "duckdb": "2.0.0"},
 }  # fmt: skip
 LOSSES = Losses(
-    rare_kept=40, rare_withdrawn=25, other_withdrawn=10, in_groups=20, added=5,
-    hopeless_threads=8, lonely_threads=2,
+    rare_published=40, rare_withdrawn=25, other_withdrawn=10, in_groups=20, added=5,
+    threads_all_rare=8, threads_too_costly=2,
 )  # fmt: skip
 
 
-def point(k, method, retained, most=0.9):
+def point(k, method, retained, upper_bound=0.9):
     return SweepPoint(
-        k=k, method=method, retained=retained, additions=1, deletions=2, withdrawals=3, most=most
-    )
+        k=k, method=method, retained=retained, additions=1, deletions=2, withdrawals=3,
+        upper_bound=upper_bound,
+    )  # fmt: skip
 
 
 SMALL = Report(
@@ -47,7 +48,7 @@ SMALL = Report(
     sizes=(GroupSize(3, 12, 36), GroupSize(4, 5, 22), GroupSize(7, 3, 32)),
     losses=LOSSES,
     sweep=(point(2, "best", 0.8), point(3, "best", 0.75), point(2, "paper", 0.6)),
-    measures=(Measure(name="Top words", original=1, release=0.9, paper=0.5, scale="share"),),
+    utility=(Measured("Top words", "Share of the frequent words.", 1.0, 0.9, 0.5, 100),),
 )
 
 THREADS = (

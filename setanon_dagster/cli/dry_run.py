@@ -1,0 +1,29 @@
+"""Read and cluster a source in memory, for commands that publish nothing."""
+
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+
+from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source import Source
+from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
+from setanon_dagster.stages.threads import threads_table
+from setanon_dagster.storage.connection import connect
+
+
+def raw_table(source: Source) -> pa.Table:
+    """Accepted rows of a source: the table of `raw_log` or `raw_baskets`."""
+    # Rows are private: DuckDB spills into a temporary folder with mode 0700.
+    with TemporaryDirectory(prefix="setanon-") as spill:
+        read = read_source(source, connection=connect(temp_folder=spill))
+        return read.accepted.to_arrow_table()
+
+
+def cluster_source(config: ReleaseConfig) -> pa.Table:
+    """Threads, or baskets, of a source with their items: the table of `clusters`."""
+    raw = raw_table(config.source)
+    if config.source.kind == "baskets":
+        return basket_clusters_table(raw)
+    params = config.params()
+    return clusters_table(threads_table(raw, params), params)
