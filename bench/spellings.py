@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setanon_core.keywords.tokenize import items_of
+from setanon_core.keywords.items import items_of
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 SYLLABLES = ["ba", "co", "du", "fe", "gi", "ho", "ja", "ke", "lo", "mu", "na", "pe", "qui", "ro"]

@@ -16,7 +16,7 @@ from setanon_core.columns.arrays import Ints, concat_ranges, run_starts
 from setanon_core.columns.sets import Sets
 from setanon_core.edits import edit_queries
 from setanon_core.errors import NotAnonymousError
-from setanon_core.keywords.spelling import as_typed, common_spellings
+from setanon_core.keywords.spelling import common_spellings, restore_typed_words
 from setanon_core.model.queries import Keywords, Queries, concat_queries
 from setanon_core.runtime.executor import map_ordered
 from setanon_core.runtime.progress import report_progress
@@ -95,7 +95,7 @@ def _edited(part: _Part) -> tuple[Queries, int]:
     cell = labels[edited.threads[edited.rows]] * width + edited.words
     words = chosen[np.searchsorted(centers.rows * width + centers.items, cell)]
     if wanted.as_typed:
-        words = as_typed(typed, keywords, edited, words)
+        words = restore_typed_words(typed, keywords, edited, words)
     elif (rare := int((keywords.held[chosen] < wanted.owners).sum())) > 0:
         raise NotAnonymousError(
             f"min_owners = {wanted.owners} users must have typed every published keyword; "

@@ -34,7 +34,7 @@ Similar = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[n
 class SimilarityMeasure(Protocol):
     """Decides which pairs of queries are similar."""
 
-    def over(self, texts: Sequence[str]) -> Similar:
+    def prepare(self, texts: Sequence[str]) -> Similar:
         """Preprocess these distinct texts once; return a function that compares pairs of them."""
         ...
 

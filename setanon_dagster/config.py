@@ -19,7 +19,7 @@ from setanon_core.params import (
     Spelling,
 )
 from setanon_core.ranges import AtLeast, UnitInterval, check_choice
-from setanon_core.threads.similarity import EditDistance
+from setanon_core.threads.edit_distance import EditDistance
 from setanon_dagster.sources.source import Source
 
 Partition = Literal["day", "week", "month"]

@@ -22,10 +22,12 @@ from setanon_core.columns.hashing import mix64
 from setanon_core.columns.sets import Sets
 from setanon_core.edit_batches import EditTargets, edit_in_batches
 from setanon_core.keywords.clusters import cluster_keys, number_clusters
-from setanon_core.keywords.counting import count_keywords, thread_blocks
+from setanon_core.keywords.encode_threads import encode_threads
+from setanon_core.keywords.items import items_of
 from setanon_core.keywords.minhash import word_hashes
 from setanon_core.keywords.spelling import common_spellings
-from setanon_core.keywords.tokenize import items_of, tokenize_all
+from setanon_core.keywords.thread_batches import thread_batches
+from setanon_core.keywords.tokenize import tokenize_all
 from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.publication import Ledger, Release, ReleaseCost, ThreadIds
 from setanon_core.model.queries import Queries, Threads
@@ -78,7 +80,7 @@ def threads_from(  # noqa: PLR0913 - the columns of a log that is cut into keywo
     """
     require_distinct_texts(list(map(str, users)))
     require_distinct_texts(names or ())
-    known, records = count_keywords(typed, vocabulary, items_of(vocabulary, identity), owner)
+    known, records = encode_threads(typed, vocabulary, items_of(vocabulary, identity), owner)
     # Records number the users anew, by their first record.
     holders = [users[user] for user in dict.fromkeys(owner.tolist())]
     return Threads(typed, known, records, holders, names)
@@ -127,11 +129,11 @@ def fingerprint(threads: Threads) -> bytes:
     """A digest of who typed what; the order in which users or rows came does not matter."""
     # Sums of mixed numbers: of the words of a thread in any order, then of a user's threads.
     of_thread = np.empty(len(threads.records), np.uint64)
-    for block in thread_blocks(threads.typed, len(of_thread)):
+    for block in thread_batches(threads.typed, len(of_thread)):
         # From 1 on, for 0 stays 0 when it is mixed: the first keyword would not count.
         of_words = mix64(block.words.astype(np.uint64) + np.uint64(1))
         sums = np.append(np.uint64(0), np.cumsum(of_words))
-        of_thread[block.first : block.last] = np.diff(sums[block.bounds])
+        of_thread[block.first : block.stop] = np.diff(sums[block.offsets])
     nth = earlier_occurrences(threads.records.users).astype(np.uint64)
     of_user = np.zeros(len(threads.users), np.uint64)
     np.add.at(of_user, threads.records.users, mix64(of_thread ^ mix64(nth)))

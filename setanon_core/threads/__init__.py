@@ -1,1 +1,1 @@
-"""Section 5.1: the queries of a session, separated into threads by topic."""
+"""Section 5.1: separate user sessions into threads of queries on one topic."""

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core.keywords.tokenize import item_names, items_of, tokenize, tokenize_all
+from setanon_core.keywords.items import item_names, items_of
+from setanon_core.keywords.tokenize import tokenize, tokenize_all
 
 ASCII = st.text(st.characters(max_codepoint=127))
 

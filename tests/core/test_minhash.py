@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setanon_core.columns.records import Records
-from setanon_core.keywords.minhash import NOTHING, SCHEME, permuted_hashes, signatures, word_hashes
+from setanon_core.keywords.minhash import (
+    EMPTY_SET_VALUE,
+    SCHEME,
+    permuted_hashes,
+    signatures,
+    word_hashes,
+)
 
 WORDS = st.text(max_size=6)
 
@@ -33,8 +39,8 @@ def test_the_empty_set_has_the_value_of_an_empty_sketch():
     records = Records.from_sets([[], ["a"], []])
     values = permuted_hashes(word_hashes(["a"]), [1, 2, 3])
 
-    assert signatures(records, values)[[0, 2]].tolist() == [[NOTHING] * 3] * 2
-    assert MinHash(num_perm=1, scheme=SCHEME).hashvalues[0] == NOTHING
+    assert signatures(records, values)[[0, 2]].tolist() == [[EMPTY_SET_VALUE] * 3] * 2
+    assert MinHash(num_perm=1, scheme=SCHEME).hashvalues[0] == EMPTY_SET_VALUE
 
 
 @pytest.mark.parametrize(("shared", "p"), [(1, 1), (3, 1), (3, 2), (5, 3)])

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.threads.result_sets import FullTextResults, ResultOverlap, TableResults
+from setanon_core.threads.edit_distance import EditDistance, fold, words_of
+from setanon_core.threads.result_overlap import ResultOverlap
+from setanon_core.threads.search_engines import FullTextResults, TableResults
 from setanon_core.threads.separate import separate_threads
-from setanon_core.threads.similarity import ALONE, AnyOf, EditDistance, fold, words_of
+from setanon_core.threads.similarity import NEVER_SIMILAR, AnyOf
 
 LETTERS = st.text(st.sampled_from("aab bc.+é🦊0z"), max_size=12)
 ANYTHING = st.text(max_size=12) | st.text(st.characters(categories=["Cs", "Mn", "Zs"]), max_size=4)
@@ -57,7 +59,7 @@ def slow_similar(a, b, relative, absolute, words):
 
 def all_pairs(measure, texts):
     a, b = np.divmod(np.arange(len(texts) ** 2), len(texts))
-    return measure.over(texts)(a, b).reshape(len(texts), len(texts))
+    return measure.prepare(texts)(a, b).reshape(len(texts), len(texts))
 
 
 @given(
@@ -101,7 +103,7 @@ def test_any_of_is_the_union_and_nothing_is_similar_to_none(texts):
     near, worded = EditDistance(0.3, 2, None), EditDistance(0, 0, 0.5)
     union = all_pairs(near, texts) | all_pairs(worded, texts)
     assert (all_pairs(AnyOf((near, worded)), texts) == union).all()
-    assert not all_pairs(ALONE, texts).any()
+    assert not all_pairs(NEVER_SIMILAR, texts).any()
 
 
 @pytest.mark.parametrize(

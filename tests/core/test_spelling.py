@@ -11,7 +11,7 @@ from support.oracles import keywords_of
 
 from setanon_core.columns.sets import Sets
 from setanon_core.edits import edit_queries
-from setanon_core.keywords.spelling import as_typed, common_spellings
+from setanon_core.keywords.spelling import common_spellings, restore_typed_words
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Keywords, Queries
 
@@ -169,7 +169,7 @@ def test_what_survives_is_given_back_as_typed_and_what_is_added_as_the_common_sp
     edited = edit_queries(asked, np.array(labels), sets_of(centers))
     common = -1 - np.arange(len(edited.words))  # a mark of its own for each place
 
-    words = as_typed(typed, keywords, edited, common).tolist()
+    words = restore_typed_words(typed, keywords, edited, common).tolist()
 
     bounds = edited.offsets.tolist()
     for thread, label in enumerate(labels):
@@ -196,4 +196,4 @@ def test_nothing_typed_needs_no_spelling():
     chosen, replaced = common_spellings(typed, keywords, nothing, sets_of([]), 2)
 
     assert (chosen.tolist(), replaced) == ([], 0)
-    assert as_typed(typed, keywords, typed, nothing).tolist() == []
+    assert restore_typed_words(typed, keywords, typed, nothing).tolist() == []

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.threads import separate as stage
-from setanon_core.threads.result_sets import ResultOverlap, TableResults
+from setanon_core.threads.edit_distance import EditDistance
+from setanon_core.threads.result_overlap import ResultOverlap
+from setanon_core.threads.search_engines import TableResults
 from setanon_core.threads.separate import separate_threads
-from setanon_core.threads.similarity import ALONE, EditDistance
+from setanon_core.threads.similarity import NEVER_SIMILAR
 
 WORDS = ["pine", "straw", "pines", "stray", "caffeine", "mulch", "a", "of", "🦊", "北京", ""]
 QUERY = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
@@ -89,7 +91,7 @@ def partition(threads):
 @given(LOG, st.integers(1, 4), st.sampled_from([1, 5, 1 << 17]))
 def test_threads_are_those_of_the_paper_s_procedure(log, window, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "PAIRS_AT_ONCE", at_once)
+        patch.setattr(stage, "PAIRS_PER_BATCH", at_once)
         found = separate_threads(*columns(log), NEAR, window=window)
     expected = []
     for user in {user for user, _, _ in log}:
@@ -159,7 +161,7 @@ def test_numbers_of_texts_do_as_well_as_texts(log):
 
 @given(LOG)
 def test_a_thread_for_each_query_is_a_choice(log):
-    threads = separate_threads(*columns(log), ALONE)
+    threads = separate_threads(*columns(log), NEVER_SIMILAR)
     assert len(set(threads.tolist())) == len({(user, query) for user, _, query in log})
 
 
@@ -273,13 +275,13 @@ def test_a_long_session_is_as_many_users_as_it_has_parts(log, longest):
         part[row] = seen.get(users[row], 0) // longest
         seen[users[row]] = seen.get(users[row], 0) + 1
     apart = np.asarray(users, np.int64) * 100 + part
-    whole = separate_threads(users, times, queries, NEAR, longest=longest)
+    whole = separate_threads(users, times, queries, NEAR, max_session_queries=longest)
     assert whole.tolist() == separate_threads(apart, times, queries, NEAR).tolist()
 
 
 def test_after_many_texts_only_few_are_looked_at(monkeypatch):
-    monkeypatch.setattr(stage, "MANY", 3)
-    monkeypatch.setattr(stage, "FEW", 1)
+    monkeypatch.setattr(stage, "LARGE_SESSION", 3)
+    monkeypatch.setattr(stage, "SMALL_WINDOW", 1)
     queries = ["mulch", "caffeine", "mulchy", "pine", "mulch", "pines", "straw", "pine", "mulches"]
     # The third finds the first; the last is compared with straw alone; repeats are found always.
     assert session(queries, NEAR) == [0, 1, 0, 2, 0, 2, 3, 2, 4]
@@ -287,8 +289,8 @@ def test_after_many_texts_only_few_are_looked_at(monkeypatch):
 
 @pytest.mark.parametrize("longest", [0, -1, 2.5, True, "canary"])
 def test_a_session_must_hold_a_query(longest):
-    with pytest.raises(InvalidParameterError, match="longest must be"):
-        separate_threads([1], [1], ["x"], longest=longest)
+    with pytest.raises(InvalidParameterError, match="max_session_queries must be"):
+        separate_threads([1], [1], ["x"], max_session_queries=longest)
 
 
 @pytest.mark.parametrize("window", [0, -1, 2.5, True, "canary"])

@@ -8,8 +8,8 @@ from support.oracles import keywords_of
 
 from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.records import Records
-from setanon_core.keywords import counting as module
-from setanon_core.keywords.counting import count_keywords
+from setanon_core.keywords import thread_batches as module
+from setanon_core.keywords.encode_threads import encode_threads
 from setanon_core.model.queries import Queries
 
 THREADS = st.lists(st.lists(st.lists(st.integers(0, 4), max_size=3), max_size=3), max_size=6)
@@ -32,8 +32,8 @@ def test_blocks_of_any_size_give_the_same_records_and_owners(threads, at_once, d
     sizes = np.bincount(holder, minlength=len(threads))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "WORDS_AT_ONCE", at_once)
-        keywords, records = count_keywords(typed, vocabulary, item, owner)
+        patch.setattr(module, "WORDS_PER_BATCH", at_once)
+        keywords, records = encode_threads(typed, vocabulary, item, owner)
 
     expected = Records.from_columns(item[typed.words], offsets_of(sizes), owner)
     assert records.items.tolist() == expected.items.tolist()
