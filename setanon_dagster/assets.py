@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.engines.pools import process_pool
+from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.making import engine_of, stored_by, window_of
@@ -184,11 +184,11 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, clusters: DuckDBPyRelation
     ) -> Iterator[dg.Output[StoredFile | pa.Table]]:
         with engine_of(config, context.log.info) as engine:
-            with redact_errors(), process_pool(config.workers, len(clusters)):
+            with redact_errors(), use_processes(config.workers, len(clusters)):
                 found = anonymize_clusters(clusters, config.params(), engine.folder)
             with redact_errors():
                 threads, ledger = stored_by(engine, found.threads), stored_by(engine, found.ledger)
-            for remark in found.remarks:
+            for remark in found.warnings:
                 context.log.warning(remark)
             total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
             yield dg.Output(
@@ -197,7 +197,7 @@ def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 metadata={
                     keys.THREADS: found.published,
                     keys.GROUPS: found.groups,
-                    keys.SMALLEST_GROUP: found.smallest,
+                    keys.SMALLEST_GROUP: found.smallest_group,
                     keys.WITHDRAWALS: total["withdrawals"],
                 },
             )

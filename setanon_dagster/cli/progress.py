@@ -41,7 +41,7 @@ class ReleaseProgress:
         """Write to this console."""
         self.console = console
         self.running: Status | None = None
-        self.pace = ProgressLogger(self._show, every=OFTEN)
+        self.pace = ProgressLogger(self._show, interval=OFTEN)
 
     def started(self, stage: str) -> None:
         """Show what runs; where nobody looks on, nothing."""

@@ -1,1 +1,1 @@
-"""Where stages run: the protocol, and the embedded engine."""
+"""Engines that run the stages: relational work and maps over groups of rows."""

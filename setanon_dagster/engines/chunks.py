@@ -1,11 +1,10 @@
-"""A sorted stream cut into chunks of whole groups, which travel between processes as files.
+"""Cut a sorted stream into chunks of complete groups; chunks are exchanged as Arrow files.
 
-Pages of a file are written once and mapped by whoever reads them: no pipe copies them, no process
-holds more of the stream than the batch that just came, and one group larger than the memory is a
-longer file and nothing else.
+Files are memory-mapped by the process that reads them: no pipe copies the data, no process holds
+more of the stream than its current batch, and a group larger than memory is only a longer file.
 """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,10 +14,11 @@ import pyarrow.compute as pc
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.errors import MalformedInputError
+from setanon_dagster.engines.protocol import GroupFunction
 
 
 class Chunk(NamedTuple):
-    """A file of whole groups, and how many rows it has."""
+    """An Arrow file, and the number of input rows it has or was computed from."""
 
     path: Path
     rows: int
@@ -28,26 +28,26 @@ def cut_chunks(  # noqa: PLR0913 - a stream, and how to cut it
     batches: Iterable[pa.RecordBatch],
     schema: pa.Schema,
     key: str,
-    rows: int,
+    min_rows: int,
     folder: Path,
     *,
-    longest: int | None = None,
+    max_group_rows: int | None = None,
 ) -> Generator[Chunk]:
-    """Chunks of at least so many rows, but for the last; no group is in two of them.
+    """Chunks of at least `min_rows` rows, except the last; no group is in two chunks.
 
-    Unless it has more than the `longest` rows: then each that many rows count as a group.
+    A group of more than `max_group_rows` rows is treated as several groups of that many rows.
     """
-    number, file = 0, _Growing(folder / "0.arrow", schema)
-    line = _Line(longest)
+    number, file = 0, _ChunkWriter(folder / "0.arrow", schema)
+    boundaries = _GroupBoundaries(max_group_rows)
     try:
         for batch in batches:
             start = 0
-            for place in line.begins(batch.column(key)).tolist():
-                if file.rows + place - start >= rows:
-                    file.add(batch.slice(start, place - start))
+            for position in boundaries.starts(batch.column(key)).tolist():
+                if file.rows + position - start >= min_rows:
+                    file.add(batch.slice(start, position - start))
                     yield file.close()
-                    number, start = number + 1, place
-                    file = _Growing(folder / f"{number}.arrow", schema)
+                    number, start = number + 1, position
+                    file = _ChunkWriter(folder / f"{number}.arrow", schema)
             file.add(batch.slice(start))
         if file.rows:
             yield file.close()
@@ -55,54 +55,56 @@ def cut_chunks(  # noqa: PLR0913 - a stream, and how to cut it
         file.discard()
 
 
-def process_chunk(function: Callable[[pa.Table], pa.Table], path: str) -> str:
-    """Read a chunk, and write beside it what the function makes of it."""
-    made = Path(path).with_suffix(".made")
-    with pa.memory_map(path) as source:
+def process_chunk(function: GroupFunction, chunk: Chunk) -> Chunk:
+    """Replace the file of a chunk by a file with the function's result."""
+    output = chunk.path.with_suffix(".result")
+    with pa.memory_map(str(chunk.path)) as source:
         result = function(pa.ipc.open_stream(source).read_all())
-    # Private, as its folder is.
-    with pa.OSFile(str(made), "wb") as sink, pa.ipc.new_stream(sink, result.schema) as writer:
+    with pa.OSFile(str(output), "wb") as sink, pa.ipc.new_stream(sink, result.schema) as writer:
         writer.write_table(result)
-    return str(made)
+    chunk.path.unlink()
+    return Chunk(output, chunk.rows)
 
 
-def take_result(made: str) -> pa.Table:
-    """What was made, as long as somebody holds it; the file is gone already."""
-    with pa.memory_map(made) as source:
+def take_result(chunk: Chunk) -> pa.Table:
+    """Map the file into memory and delete it; the mapping keeps the data readable."""
+    with pa.memory_map(str(chunk.path)) as source:
         table = pa.ipc.open_stream(source).read_all()
-    Path(made).unlink()
+    chunk.path.unlink()
     return table
 
 
-class _Line:
-    """Where groups begin in a sorted column that comes in pieces."""
+class _GroupBoundaries:
+    """Finds the first row of each group in a sorted column that is read in batches."""
 
-    def __init__(self, longest: int | None) -> None:
-        self.longest = longest
-        self.last: object = None
-        self.length = 0
-        """Rows of the last group so far; 0 before the first."""
+    def __init__(self, max_group_rows: int | None) -> None:
+        self.max_group_rows = max_group_rows
+        self.last_key: object = None
+        self.rows_so_far = 0
+        """Rows of the last group in earlier batches; 0 before the first batch."""
 
-    def begins(self, column: pa.Array) -> Ints:
-        """Places in this piece at which a group begins, or a part of a long one."""
+    def starts(self, column: pa.Array) -> Ints:
+        """Positions in this batch where a group, or a part of a long group, starts."""
         if column.null_count:
             raise MalformedInputError(f"every row must have a key; {column.null_count} have none.")
         n = len(column)
         if not n:
             return np.empty(0, np.int64)
-        new = np.ones(n, np.bool_)
+        is_first = np.ones(n, np.bool_)
         changes = pc.not_equal(column.slice(1), column.slice(0, n - 1))
-        new[1:] = changes.to_numpy(zero_copy_only=False)
-        new[0] = not self.length or column[0].as_py() != self.last
+        is_first[1:] = changes.to_numpy(zero_copy_only=False)
+        is_first[0] = not self.rows_so_far or column[0].as_py() != self.last_key
         row = np.arange(n)
-        begun = np.maximum.accumulate(np.where(new, row, -1))
-        place = np.where(begun >= 0, row - begun, row + self.length)
-        self.last, self.length = column[-1].as_py(), int(place[-1]) + 1
-        return np.flatnonzero(new if self.longest is None else place % self.longest == 0)
+        group_start = np.maximum.accumulate(np.where(is_first, row, -1))
+        position = np.where(group_start >= 0, row - group_start, row + self.rows_so_far)
+        self.last_key, self.rows_so_far = column[-1].as_py(), int(position[-1]) + 1
+        if self.max_group_rows is None:
+            return np.flatnonzero(is_first)
+        return np.flatnonzero(position % self.max_group_rows == 0)
 
 
-class _Growing:
-    """A file to which batches are added."""
+class _ChunkWriter:
+    """An Arrow file to which batches are appended."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.path, self.rows = path, 0
@@ -111,7 +113,7 @@ class _Growing:
 
     def add(self, batch: pa.RecordBatch) -> None:
         if len(batch):
-            # A slice is written as the rows that it has, not as the buffers that it is cut from.
+            # Arrow writes only the rows of a slice, not its complete buffers.
             self.writer.write_batch(batch)
             self.rows += len(batch)
 
@@ -121,7 +123,7 @@ class _Growing:
         return Chunk(self.path, self.rows)
 
     def discard(self) -> None:
-        """Close it, and leave nothing that nobody has asked for."""
+        """Delete the file unless it was closed."""
         if not self.sink.closed:
             self.close()
             self.path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Where the stages run: four small methods are all that an engine must offer.
+"""The interface of an engine: read, query, map over groups, write.
 
-Hashes, rounding, randomness and order never come from an engine, so that a release does not depend
-on it.
+Hashes, rounding, random numbers and row order never depend on the engine, so a release is
+byte-identical on all engines.
 """
 
 from collections.abc import Callable
@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 GroupFunction = Callable[[pa.Table], pa.Table]
-"""Whole groups, many at once and sorted by key and order, to a table; it can be pickled."""
+"""Maps a table of complete groups, sorted by key and order, to a table. Must be picklable."""
 
 
 class Engine(Protocol):
-    """What runs relational work and maps over whole groups."""
+    """Runs SQL and maps over groups of rows. Each engine has its own relation type."""
 
-    def read(self, uri: str) -> Any:  # noqa: ANN401 - each engine has relations of its own
-        """Open a Parquet file as a relation; nothing is read yet."""
+    def read(self, uri: str) -> Any:  # noqa: ANN401 - the engine's relation type
+        """Open a Parquet file as a lazy relation."""
 
-    def sql(self, query: str, **relations: object) -> Any:  # noqa: ANN401 - the same
-        """Join, count or filter relations, which the query knows by their names here."""
+    def sql(self, query: str, **relations: object) -> Any:  # noqa: ANN401 - the engine's relation type
+        """Run a query over relations, which it refers to by their keyword names."""
 
     def group_map(
         self,
@@ -29,8 +29,8 @@ class Engine(Protocol):
         order: str,
         function: GroupFunction,
         schema: pa.Schema,
-    ) -> Any:  # noqa: ANN401 - the same
-        """Hand whole groups to the function; what it returns, in the order of the keys."""
+    ) -> Any:  # noqa: ANN401 - the engine's relation type
+        """Apply the function to complete groups of rows; results are in key order."""
 
     def write(self, relation: object, uri: str) -> int:
-        """Write a Parquet file whole, or leave what was there; return the rows written."""
+        """Write a Parquet file atomically and return its number of rows."""

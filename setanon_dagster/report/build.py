@@ -16,7 +16,7 @@ from setanon_dagster.report.counts import group_sizes, losses, open_stages, roun
 from setanon_dagster.report.model import GroupSize, Report, SweepPoint, sweep_points
 from setanon_dagster.report.page import page
 from setanon_dagster.report.sample import sample
-from setanon_dagster.stages.stored_threads import load_threads
+from setanon_dagster.stages.load_threads import load_threads
 from setanon_dagster.storage.atomic import atomic_write
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder

@@ -1,1 +1,1 @@
-"""Progress logging, memory, imports and interrupts of a run."""
+"""Process-level services: progress logging, memory, garbage collection, interrupts."""

@@ -1,4 +1,4 @@
-"""Slow libraries, loaded without the collector."""
+"""Disable garbage collection during imports, then `gc.freeze()`."""
 
 import atexit
 import gc
@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def imports_without_gc() -> Iterator[None]:
-    """Import inside of it: what is there at its end is taken to stay, and is not looked at again.
+    """Disable the collector in this block, then exclude all existing objects from collection.
 
-    Of Dagster's import the collector takes a third, and later again at each full collection.
+    Garbage collection takes a third of the time of importing Dagster, and later full collections
+    would visit the imported objects again.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -18,6 +19,6 @@ def imports_without_gc() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        atexit.register(gc.unfreeze)  # libraries that count what is left over shall find nothing
+        atexit.register(gc.unfreeze)  # some libraries count leaked objects at exit
         if enabled:
             gc.enable()

@@ -1,4 +1,4 @@
-"""Ctrl-C, seen even where Python loses it: an error raised in a callback of its own is ignored."""
+"""Detect SIGINT even if its KeyboardInterrupt is lost: Python ignores errors in some callbacks."""
 
 import os
 import signal
@@ -9,20 +9,20 @@ from typing import Self
 
 
 class InterruptWatch:
-    """Tells whether SIGINT has come since it was entered, whatever its handler made of it."""
+    """Records whether SIGINT was received in this block, regardless of the signal handler."""
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
-        self._came = False
-        self._ends: tuple[int, int] | None = None
+        """Start without a recorded signal."""
+        self._received = False
+        self._pipe: tuple[int, int] | None = None
 
     def __enter__(self) -> Self:
-        """Have every signal noted in a pipe; only the main thread may ask for that."""
+        """Have Python write each signal to a pipe; possible in the main OS thread only."""
         if threading.current_thread() is threading.main_thread():
-            self._ends = os.pipe()
-            for end in self._ends:
+            self._pipe = os.pipe()
+            for end in self._pipe:
                 os.set_blocking(end, False)
-            self._before = signal.set_wakeup_fd(self._ends[1], warn_on_full_buffer=False)
+            self._previous_fd = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
         return self
 
     def __exit__(
@@ -31,16 +31,16 @@ class InterruptWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave signals as they were."""
-        if self._ends is not None:
-            signal.set_wakeup_fd(self._before)
-            for end in self._ends:
+        """Restore the previous wakeup file descriptor and close the pipe."""
+        if self._pipe is not None:
+            signal.set_wakeup_fd(self._previous_fd)
+            for end in self._pipe:
                 os.close(end)
-            self._ends = None
+            self._pipe = None
 
     def received(self) -> bool:
-        """Whether somebody wants it to stop."""
-        if self._ends is not None:
+        """Whether SIGINT was received since the block was entered."""
+        if self._pipe is not None:
             with suppress(BlockingIOError):
-                self._came |= signal.SIGINT in os.read(self._ends[0], 4096)
-        return self._came
+                self._received |= signal.SIGINT in os.read(self._pipe[0], 4096)
+        return self._received

@@ -1,4 +1,4 @@
-"""Memory that nobody needs any more, back to the system: libraries keep what they have freed."""
+"""Return freed memory to the operating system."""
 
 import ctypes
 import gc
@@ -7,26 +7,27 @@ import pyarrow as pa
 
 
 class MemoryTrimmer:
-    """Hears how far a long step is, and gives memory back whenever another one begins."""
+    """Progress listener that trims memory whenever another step starts."""
 
     def __init__(self) -> None:
-        """Begin before any step."""
+        """Start before the first step."""
         self._step = ""
 
     def __call__(self, step: str, _done: int, _total: int) -> None:
-        """Give back what the last step has left, if this is another one."""
+        """Trim memory if this is another step than at the last call."""
         if step != self._step:
             self._step = step
             trim_memory()
 
 
 def trim_memory() -> None:
-    """Let the system have the memory that earlier stages have freed: libraries keep it for later.
+    """Return freed memory of Python, Arrow and the C library to the operating system.
 
-    Of a large log, that may be more than the stage needs.
+    Allocators keep freed memory for reuse; for a large log this can exceed what the next stage
+    needs.
     """
     gc.collect()
     pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # where the C library has it
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc only
     if trim is not None:
         trim(0)

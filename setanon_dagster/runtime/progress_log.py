@@ -1,54 +1,55 @@
-"""How fast a step goes, and how long it will take: a sentence now and then."""
+"""Rate-limited progress logger."""
 
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-EVERY: Final = 3.0
-"""Seconds between two sentences."""
+INTERVAL: Final = 3.0
+"""Minimum seconds between two messages."""
 
 MINUTE: Final = 60
 
 
 class ProgressLogger:
-    """Says so at most every few seconds: a step that is done before has said nothing."""
+    """Progress listener that logs at most one message per interval, none for short steps."""
 
     def __init__(
         self,
-        say: Callable[[str], object],
+        log: Callable[[str], object],
         *,
-        every: float = EVERY,
+        interval: float = INTERVAL,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Tell `say`; a reporter of `setanon_core.runtime.progress`."""
-        self.say, self.every, self.clock = say, every, clock
-        self.what, self.first = "", 0
-        self.began = self.said = 0.0
+        """Pass messages to `log`."""
+        self.log, self.interval, self.clock = log, interval, clock
+        self._step, self._first_done = "", 0
+        self._step_start = self._last_message = 0.0
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Hear how far a step is."""
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Log the progress of a step if the interval has passed."""
         now = self.clock()
-        if what != self.what:
-            # How long the first part took, nobody knows.
-            self.what, self.first, self.began, self.said = what, done, now, now
-        if now - self.said < self.every:
+        if step != self._step:
+            # The rate is measured from the first call: the start of the step is unknown.
+            self._step, self._first_done = step, done
+            self._step_start = self._last_message = now
+        if now - self._last_message < self.interval:
             return
-        self.said = now
-        rate = max(done - self.first, 0) / max(now - self.began, 1e-9)
-        self.say(progress_sentence(what, done, total, rate))
+        self._last_message = now
+        rate = max(done - self._first_done, 0) / max(now - self._step_start, 1e-9)
+        self.log(progress_message(step, done, total, rate))
 
 
-def progress_sentence(what: str, done: int, total: int, rate: float) -> str:
-    """How far, how fast, and how long still.
+def progress_message(step: str, done: int, total: int, rate: float) -> str:
+    """Count, rate and remaining time of a step.
 
-    >>> progress_sentence("threads", 250_000, 1_000_000, 50_000.0)
-    'threads: 250,000 of 1,000,000, 50,000 a second, 15 s left'
+    >>> progress_message("threads", 250_000, 1_000_000, 50_000.0)
+    'threads: 250,000 of 1,000,000, 50,000 per second, 15 s left'
     """
     of = f" of {total:,}" if total else ""
-    left = f", {_time((total - done) / rate)} left" if rate and total > done else ""
-    return f"{what}: {done:,}{of}, {rate:,.0f} a second{left}"
+    left = f", {_duration((total - done) / rate)} left" if rate and total > done else ""
+    return f"{step}: {done:,}{of}, {rate:,.0f} per second{left}"
 
 
-def _time(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), MINUTE)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"

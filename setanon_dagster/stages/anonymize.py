@@ -1,4 +1,4 @@
-"""Sections 4 and 5.4: groups of threads, and what is published of them, batch by batch."""
+"""Sections 4 and 5.4: group the threads, edit them, and write published rows and ledger."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -18,22 +18,22 @@ from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.release_threads import assign_thread_ids, edit_threads, group_threads
 from setanon_core.runtime.progress import listen_to_progress, report_progress
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
-from setanon_dagster.stages.arrow import lists
+from setanon_dagster.stages.arrow import list_column
 from setanon_dagster.stages.cost_report import cost_table
-from setanon_dagster.stages.stored_threads import StoredClusters, load_threads
+from setanon_dagster.stages.load_threads import StoredClusters, load_threads
 from setanon_dagster.storage.batches import reader_of_tables
 from setanon_dagster.storage.prefetch import prefetch
 
-MANY: Final = 1_000_000
-"""Threads from which on the memory that one step leaves behind is worth giving back."""
+TRIM_THREADS: Final = 1_000_000
+"""Number of threads from which memory is trimmed after each step of the grouping."""
 
-AT_ONCE: Final = 50_000
-"""Threads that are written at once."""
+BATCH_THREADS: Final = 50_000
+"""Threads written per batch."""
 
-HEX: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
-"""The two hexadecimal digits of each byte, side by side."""
+HEX_DIGITS: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
+"""The two hexadecimal digits of each byte."""
 
-_OWN: Final = {
+FORMAT_COLUMNS: Final = {
     "queries": {"position": pa.int64(), "query": pa.string()},
     "sets": {"keywords": pa.list_(pa.string())},
 }
@@ -41,152 +41,164 @@ LEDGER: Final = pa.schema({"thread_id": pa.string(), "thread": pa.int64(), "user
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Anonymization:
-    """What one step makes: threads to publish, the private ledger, what it cost, and remarks."""
+class AnonymizedClusters:
+    """Threads to publish, the private ledger, the cost, and warnings."""
 
     threads: pa.RecordBatchReader
-    """Rows in the order of the ids, which tells nothing of users or times."""
+    """Rows ordered by thread id, which is independent of users and times."""
 
     ledger: pa.RecordBatchReader
     cost: pa.Table
-    remarks: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     published: int
-    """Threads."""
+    """Number of published threads."""
 
     groups: int
-    smallest: int
-    """Users of the group that has fewest."""
+    smallest_group: int
+    """Number of users of the smallest group."""
 
 
 def anonymize_clusters(
     clusters: StoredClusters, params: ReleaseParams, folder: Path | None = None
-) -> Anonymization:
-    """Group the threads and write the centers back.
+) -> AnonymizedClusters:
+    """Group the threads and edit them to the centers of their groups.
 
-    The same rows as the core's `release_of`, without an object for each; they are made as they are
-    read, and once. What was typed waits in `folder`, which is private, while threads are grouped.
+    The rows equal the core's `build_release`, but are computed in batches as they are read, once.
+    With a private `folder`, typed words are stored there while threads are grouped.
     """
-    threads, typed = _set_aside(load_threads(clusters, params), folder)
+    threads, restore_typed = _spill_typed(load_threads(clusters, params), folder)
     trim_memory()
-    with listen_to_progress(MemoryTrimmer()) if len(threads.records) >= MANY else nullcontext():
-        result = group_threads(threads, params)
-    threads = replace(threads, typed=typed())
-    edited, cost = edit_threads(threads, result, params)
-    line, digests = assign_thread_ids(threads, result, params)
-    owner = threads.records.users[line]
-    group = result.labels[line]
-    lined = _Lined(edited, line, len(threads.records))
-    return Anonymization(
+    trims = len(threads.records) >= TRIM_THREADS
+    with listen_to_progress(MemoryTrimmer()) if trims else nullcontext():
+        grouping = group_threads(threads, params)
+    threads = replace(threads, typed=restore_typed())
+    edited, cost = edit_threads(threads, grouping, params)
+    order, ids = assign_thread_ids(threads, grouping, params)
+    owners = threads.records.users[order]
+    groups = grouping.labels[order]
+    queries = _OrderedQueries(edited, order, len(threads.records))
+    return AnonymizedClusters(
         threads=reader_of_tables(
-            pa.schema({"thread_id": pa.string(), "group": pa.int64(), **_OWN[params.format]}),
-            prefetch(_published(lined, digests, group, threads, params)),
+            pa.schema(
+                {"thread_id": pa.string(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}
+            ),
+            prefetch(_published_rows(queries, ids, groups, threads, params)),
         ),
-        ledger=reader_of_tables(LEDGER, prefetch(_ledger(line, digests, owner, threads))),
+        ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(order, ids, owners, threads))),
         cost=cost_table([cost], params),
-        remarks=(*result.warnings, *result.notes),
-        published=len(line),
-        groups=len(sorted_unique(group)),
-        smallest=smallest_group(group, owner),
+        warnings=(*grouping.warnings, *grouping.notes),
+        published=len(order),
+        groups=len(sorted_unique(groups)),
+        smallest_group=count_smallest_group(groups, owners),
     )
 
 
-def _set_aside(threads: Threads, folder: Path | None) -> tuple[Threads, Callable[[], Queries]]:
-    """Put the typed words into a file, if there is a folder for it; and what brings them back.
+def _spill_typed(threads: Threads, folder: Path | None) -> tuple[Threads, Callable[[], Queries]]:
+    """Threads without their typed words, and a function that restores the words.
 
-    They are the larger half of the threads, and no grouping looks at them.
+    Typed words are the larger half of the threads, and the grouping does not need them.
     """
     typed = threads.typed
     if folder is None:
         return threads, lambda: typed
-    columns = {field.name: folder / f"{field.name}.npy" for field in fields(Queries)}
-    for name, path in columns.items():
+    paths = {field.name: folder / f"{field.name}.npy" for field in fields(Queries)}
+    for name, path in paths.items():
         np.save(path, getattr(typed, name))
 
-    def back() -> Queries:
-        found = {name: np.load(path) for name, path in columns.items()}
-        for path in columns.values():
+    def restore() -> Queries:
+        columns = {name: np.load(path) for name, path in paths.items()}
+        for path in paths.values():
             path.unlink()
-        return Queries(**found)
+        return Queries(**columns)
 
-    nothing = np.empty(0, np.int64)
-    return replace(threads, typed=Queries(nothing, offsets_of(nothing), nothing)), back
-
-
-def smallest_group(groups: Ints, users: Ints) -> int:
-    """Users of the group that has fewest; 0 if there is none."""
-    return (
-        int(user_ranks(groups, users)[1].min(initial=np.iinfo(np.int64).max)) if len(users) else 0
-    )
+    empty = np.empty(0, np.int64)
+    return replace(threads, typed=Queries(empty, offsets_of(empty), empty)), restore
 
 
-class _Lined:
-    """Queries of the published threads, found by the place of their thread among the ids."""
+def count_smallest_group(groups: Ints, users: Ints) -> int:
+    """The number of users of the smallest group; 0 if there is no group."""
+    if not len(users):
+        return 0
+    return int(user_ranks(groups, users)[1].min(initial=np.iinfo(np.int64).max))
 
-    def __init__(self, edited: Queries, line: Ints, n: int) -> None:
-        place = np.full(n, len(line))
-        place[line] = np.arange(len(line))
-        of = place[edited.threads]
+
+class _OrderedQueries:
+    """Queries of published threads, selected by positions in the order of thread ids."""
+
+    def __init__(self, edited: Queries, order: Ints, n: int) -> None:
+        position = np.full(n, len(order))  # withdrawn threads come last
+        position[order] = np.arange(len(order))
+        query_positions = position[edited.threads]
         self.edited = edited
-        self.order = np.argsort(of, kind="stable")
-        self.bounds = offsets_of(np.bincount(of, minlength=len(line)))
+        self.query_order = np.argsort(query_positions, kind="stable")
+        self.offsets = offsets_of(np.bincount(query_positions, minlength=len(order)))
 
-    def of(self, start: int, stop: int) -> tuple[Queries, Ints]:
-        """Those of some threads in line, and which of these threads each belongs to."""
-        some = self.order[self.bounds[start] : self.bounds[stop]]
-        sizes = np.diff(self.bounds[start : stop + 1])
-        return self.edited.take(some), np.repeat(np.arange(stop - start), sizes)
+    def slice(self, start: int, stop: int) -> tuple[Queries, Ints]:
+        """Queries of the threads from start to stop, and the thread of each, counted from 0."""
+        queries = self.query_order[self.offsets[start] : self.offsets[stop]]
+        sizes = np.diff(self.offsets[start : stop + 1])
+        return self.edited.take(queries), np.repeat(np.arange(stop - start), sizes)
 
 
-def _published(
-    lined: _Lined, digests: ThreadIds, group: Ints, threads: Threads, params: ReleaseParams
+def _published_rows(
+    ordered: _OrderedQueries, ids: ThreadIds, groups: Ints, threads: Threads, params: ReleaseParams
 ) -> Iterator[pa.Table]:
-    """A row for each query, or for the keywords of a thread."""
-    spelled = pa.array(threads.keywords.vocabulary, pa.string())
-    for start, stop in _pieces(len(digests)):
-        ids = hexadecimal(digests[start:stop])
-        queries, of = lined.of(start, stop)
+    """One row per query, or one row per thread with its keywords."""
+    vocabulary = pa.array(threads.keywords.vocabulary, pa.string())
+    for start, stop in _batch_bounds(len(ids)):
+        queries, query_threads = ordered.slice(start, stop)
         if params.format == "sets":
-            holder, own = _sets(queries, of, spelled, stop - start)
+            row_threads = np.arange(stop - start)
+            columns = _keyword_sets(queries, query_threads, vocabulary, stop - start)
         else:
-            holder, own = of, _texts(queries, of, spelled)
-        columns = {"thread_id": ids.take(pa.array(holder)), "group": group[start:stop][holder]}
-        report_progress("threads written", stop, len(digests))
-        yield pa.table({**columns, **own})
+            row_threads = query_threads
+            columns = _query_texts(queries, query_threads, vocabulary)
+        report_progress("threads written", stop, len(ids))
+        yield pa.table(
+            {
+                "thread_id": hexadecimal(ids[start:stop]).take(pa.array(row_threads)),
+                "group": groups[start:stop][row_threads],
+                **columns,
+            }
+        )
 
 
-def _texts(queries: Queries, of: Ints, spelled: pa.Array) -> dict[str, object]:
-    words = lists(queries.rows, len(of), spelled.take(pa.array(queries.words)))
-    return {"position": earlier_occurrences(of), "query": pc.binary_join(words, " ")}
+def _query_texts(queries: Queries, threads: Ints, vocabulary: pa.Array) -> dict[str, object]:
+    words = list_column(queries.rows, len(threads), vocabulary.take(pa.array(queries.words)))
+    return {"position": earlier_occurrences(threads), "query": pc.binary_join(words, " ")}
 
 
-def _sets(queries: Queries, of: Ints, spelled: pa.Array, n: int) -> tuple[Ints, dict[str, object]]:
-    width = max(len(spelled), 1)
-    # Numbers of keywords are in the order of the keywords: sorted cells are sorted sets.
-    cells = sorted_unique(of[queries.rows] * width + queries.words)
-    of, words = np.divmod(cells, width)
-    return np.arange(n), {"keywords": lists(of, n, spelled.take(pa.array(words)))}
+def _keyword_sets(
+    queries: Queries, threads: Ints, vocabulary: pa.Array, n: int
+) -> dict[str, object]:
+    width = max(len(vocabulary), 1)
+    # Codes are in keyword order, so sorted codes give sorted sets.
+    cells = sorted_unique(threads[queries.rows] * width + queries.words)
+    rows, words = np.divmod(cells, width)
+    return {"keywords": list_column(rows, n, vocabulary.take(pa.array(words)))}
 
 
-def _ledger(line: Ints, digests: ThreadIds, owner: Ints, threads: Threads) -> Iterator[pa.Table]:
+def _ledger_rows(order: Ints, ids: ThreadIds, owners: Ints, threads: Threads) -> Iterator[pa.Table]:
+    """One row per published thread: its id, its number and its user."""
     users = pa.array(threads.users, pa.string())
-    for start, stop in _pieces(len(line)):
-        names = users.take(pa.array(owner[start:stop]))
-        yield pa.table([hexadecimal(digests[start:stop]), line[start:stop], names], schema=LEDGER)
+    for start, stop in _batch_bounds(len(order)):
+        names = users.take(pa.array(owners[start:stop]))
+        yield pa.table([hexadecimal(ids[start:stop]), order[start:stop], names], schema=LEDGER)
 
 
-def hexadecimal(digests: ThreadIds) -> pa.Array:
-    """Bytes as text, without an object for each.
+def hexadecimal(ids: ThreadIds) -> pa.Array:
+    """Rows of bytes as hexadecimal text, without a Python object per row.
 
     >>> hexadecimal(np.array([[0, 171], [16, 255]], np.uint8)).to_pylist()
     ['00ab', '10ff']
     """
-    n, width = digests.shape
+    n, width = ids.shape
     offsets = np.arange(n + 1, dtype=np.int32) * (2 * width)
-    letters = np.ascontiguousarray(HEX[digests])
-    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(letters))
+    digits = np.ascontiguousarray(HEX_DIGITS[ids])
+    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(digits))
 
 
-def _pieces(n: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, n, AT_ONCE):
-        yield start, min(start + AT_ONCE, n)
+def _batch_bounds(n: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n, BATCH_THREADS):
+        yield start, min(start + BATCH_THREADS, n)

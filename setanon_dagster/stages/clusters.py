@@ -1,4 +1,4 @@
-"""Sections 5.2 and 5.3: threads to keywords, items and cluster keys, each thread for itself."""
+"""Sections 5.2 and 5.3: keywords, items and cluster keys of each thread."""
 
 from functools import partial
 from typing import Final
@@ -18,15 +18,15 @@ from setanon_core.model.inputs import Baskets
 from setanon_core.model.queries import Queries
 from setanon_core.params import Identity, ReleaseParams, Tokenizer
 from setanon_core.pipeline.baskets import threads_of_baskets
-from setanon_dagster import metadata_keys as keys
+from setanon_dagster import metadata_keys
 from setanon_dagster.engines.embedded import EmbeddedEngine
-from setanon_dagster.stages.arrow import coded, lists, numbered
+from setanon_dagster.stages.arrow import encode, encode_sorted, list_column
 
-ROUNDS: Final = (4, 3, 2, 1)
-"""Min-Hashes in the cluster keys of a thread."""
+KEY_SIZES: Final = (4, 3, 2, 1)
+"""Min-Hashes per cluster key; a thread has one key for each p."""
 
-PLAIN: Final = r"\A[A-Za-z0-9]+(?: [A-Za-z0-9]+)*\z"
-"""Most queries: words of letters and digits, with a blank between them."""
+PLAIN_QUERY: Final = r"\A[A-Za-z0-9]+(?: [A-Za-z0-9]+)*\z"
+"""ASCII words separated by single blanks: most queries. They are tokenized by Arrow."""
 
 SCHEMA: Final = pa.schema(
     {
@@ -38,111 +38,120 @@ SCHEMA: Final = pa.schema(
         "keys": pa.list_(pa.uint64()),
     }
 )
-"""`words` are those of all queries as typed, `lengths` says how many of them each query has."""
+"""`words`: the typed words of all queries; `lengths`: the number of words of each query."""
 
-NAMED: Final = SCHEMA.insert(2, pa.field("name", pa.string()))
-"""Baskets have names of their own; a thread is named by its user and its place among the user's."""
+NAME: Final = pa.field("name", pa.string())
+"""Column of baskets only. A thread of queries is identified by its user and its number."""
 
 
 def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
-    """Threads of queries, in their order, with their keywords, items and keys."""
-    return cut_up(threads, params.tokenizer, params.identity)
+    """Clusters of a complete table of threads, which is ordered by thread and position."""
+    return tokenize_threads(threads, params.tokenizer, params.identity)
 
 
 def clusters_stream(
     engine: EmbeddedEngine, threads: DuckDBPyRelation, params: ReleaseParams
 ) -> pa.RecordBatchReader:
-    """The same for a log of any size, stored in the order of threads and positions."""
+    """Clusters of threads of any number, equal to `clusters_table`, computed in chunks."""
     return engine.group_map(
         threads.select('thread, "user", query'),
         "thread",
         "position",
-        partial(cut_up, tokenizer=params.tokenizer, identity=params.identity),
+        partial(tokenize_threads, tokenizer=params.tokenizer, identity=params.identity),
         SCHEMA,
-        ordered=True,
-        what="clusters",
+        presorted=True,
+        step="clusters",
     )
 
 
-def cut_up(threads: pa.Table, tokenizer: Tokenizer | None, identity: Identity) -> pa.Table:
-    """The same for some threads: what is made of one does not depend on the others."""
-    thread = threads["thread"].to_numpy()
-    begins = np.flatnonzero(np.diff(thread, prepend=-1))
-    text, texts = coded(threads["query"])
-    words, bounds, vocabulary = _worded(texts, tokenizer)
-    sizes = np.diff(bounds)[text]
-    local = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(thread)))
-    typed = Queries(words[concat_ranges(bounds[text], sizes)], offsets_of(sizes), local)
-    users = threads["user"].take(pa.array(begins)).combine_chunks()
-    return _keyed(thread[begins], users, typed, vocabulary, identity)
-
-
 def basket_clusters_table(raw: pa.Table) -> pa.Table:
-    """Baskets, (record, item, user), to the same table: each is a thread of one query."""
-    record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
-    threads = threads_of_baskets(Baskets(record, item, user))
-    users = pa.array(threads.users, pa.string()).take(pa.array(threads.records.users))
-    spelled = pa.array(threads.keywords.vocabulary, pa.string())
-    table = _keyed(np.arange(len(users)), users, threads.typed, spelled, "exact")
-    return table.add_column(2, NAMED.field("name"), pa.array(threads.names, pa.string()))
+    """Clusters of baskets (record, item, user): each basket is a thread of one query."""
+    records, items, users = (raw[name].to_pylist() for name in ("record", "item", "user"))
+    threads = threads_of_baskets(Baskets(records, items, users))
+    owners = pa.array(threads.users, pa.string()).take(pa.array(threads.records.users))
+    vocabulary = pa.array(threads.keywords.vocabulary, pa.string())
+    table = _add_items_and_keys(np.arange(len(owners)), owners, threads.typed, vocabulary, "exact")
+    return table.add_column(2, NAME, pa.array(threads.names, pa.string()))
+
+
+def tokenize_threads(
+    threads: pa.Table, tokenizer: Tokenizer | None, identity: Identity
+) -> pa.Table:
+    """Clusters of complete threads; the row of a thread does not depend on other threads."""
+    thread = threads["thread"].to_numpy()
+    starts = np.flatnonzero(np.diff(thread, prepend=-1))
+    texts, distinct_texts = encode(threads["query"])
+    words, offsets, vocabulary = _tokenize_texts(distinct_texts, tokenizer)
+    lengths = np.diff(offsets)[texts]
+    row = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(thread)))
+    typed = Queries(words[concat_ranges(offsets[texts], lengths)], offsets_of(lengths), row)
+    users = threads["user"].take(pa.array(starts)).combine_chunks()
+    return _add_items_and_keys(thread[starts], users, typed, vocabulary, identity)
 
 
 def cluster_counts(clusters: DuckDBPyRelation, p: int) -> dict[str, int | float]:
-    """What a person wants to know of them, in numbers."""
+    """Counts of the clusters, by metadata key."""
     ((threads, users, items),) = clusters.aggregate(
         'count(*), count(DISTINCT "user"), coalesce(sum(len(items)), 0)'
     ).fetchall()
-    found, largest = cluster_sizes(clusters, p)
+    clusters_of_p, largest = cluster_sizes(clusters, p)
     return {
-        keys.USERS: users,
-        keys.THREADS: threads,
-        keys.KEYWORDS_PER_THREAD: items / max(threads, 1),
-        keys.P: p,
-        keys.CLUSTERS: found,
-        keys.LARGEST_CLUSTER: largest,
+        metadata_keys.USERS: users,
+        metadata_keys.THREADS: threads,
+        metadata_keys.KEYWORDS_PER_THREAD: items / max(threads, 1),
+        metadata_keys.P: p,
+        metadata_keys.CLUSTERS: clusters_of_p,
+        metadata_keys.LARGEST_CLUSTER: largest,
     }
 
 
 def cluster_sizes(clusters: DuckDBPyRelation, p: int) -> tuple[int, int]:
-    """How many clusters the round with p Min-Hashes has, and the threads of the largest."""
-    key = f"keys[{ROUNDS.index(p) + 1}]"
+    """The number of clusters with p Min-Hashes, and the number of threads of the largest."""
+    key = f"keys[{KEY_SIZES.index(p) + 1}]"
     sizes = clusters.aggregate("count(*) AS threads", key)
-    ((found, largest),) = sizes.aggregate("count(*), coalesce(max(threads), 0)").fetchall()
-    return found, largest
+    ((number, largest),) = sizes.aggregate("count(*), coalesce(max(threads), 0)").fetchall()
+    return number, largest
 
 
-def _worded(texts: pa.Array, tokenizer: Tokenizer | None) -> tuple[Ints, Ints, pa.Array]:
-    """The same as `tokenized`, which sees only those texts that are not plain."""
+def _tokenize_texts(texts: pa.Array, tokenizer: Tokenizer | None) -> tuple[Ints, Ints, pa.Array]:
+    """Word codes, offsets per text and vocabulary, as `tokenize_all` returns them.
+
+    With the built-in tokenizer, Python sees only the texts that are not plain.
+    """
     if not (tokenizer is None or tokenizer is tokenize):
-        numbers, bounds, vocabulary = tokenize_all(texts.to_pylist(), tokenizer)
-        return numbers, bounds, pa.array(vocabulary, pa.string())
-    odd = pc.invert(pc.match_substring_regex(texts, PLAIN))
-    cut = [" ".join(tokenize(text)) or None for text in texts.filter(odd).to_pylist()]
-    low = pc.replace_with_mask(pc.ascii_lower(texts), odd, pa.array(cut, pa.string()))
-    words = pc.split_pattern(low, " ")  # of a text without words there is no list
-    numbers, vocabulary = numbered(pc.list_flatten(words))
-    sizes = pc.fill_null(pc.list_value_length(words), 0).to_numpy()
-    return numbers, offsets_of(sizes), vocabulary
+        codes, offsets, words = tokenize_all(texts.to_pylist(), tokenizer)
+        return codes, offsets, pa.array(words, pa.string())
+    not_plain = pc.invert(pc.match_substring_regex(texts, PLAIN_QUERY))
+    tokenized = [" ".join(tokenize(text)) or None for text in texts.filter(not_plain).to_pylist()]
+    joined = pc.replace_with_mask(
+        pc.ascii_lower(texts), not_plain, pa.array(tokenized, pa.string())
+    )
+    lists = pc.split_pattern(joined, " ")  # null for a text without words
+    codes, vocabulary = encode_sorted(pc.list_flatten(lists))
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+    return codes, offsets_of(lengths), vocabulary
 
 
-def _keyed(
-    thread: Ints, users: pa.Array, typed: Queries, spelled: pa.Array, identity: Identity
+def _add_items_and_keys(
+    thread: Ints, users: pa.Array, typed: Queries, vocabulary: pa.Array, identity: Identity
 ) -> pa.Table:
-    """Threads as a table, with their items by name and their cluster keys."""
+    """One row per thread: its number, user, typed words, items and cluster keys."""
     n = len(thread)
-    names, item = item_names(spelled.to_pylist(), identity)
-    named = spelled if identity == "exact" else pa.array(names, pa.string())
-    width = max(len(named), 1)
-    holder = typed.threads[typed.rows]
-    of, items = np.divmod(sorted_unique(holder * width + item[typed.words]), width)
-    records = Sets(items, offsets_of(np.bincount(of, minlength=n)))
-    keys = cluster_keys(records, word_hashes(names), ROUNDS)
+    names, item_of_word = item_names(vocabulary.to_pylist(), identity)
+    item_texts = vocabulary if identity == "exact" else pa.array(names, pa.string())
+    width = max(len(item_texts), 1)
+    word_rows = typed.threads[typed.rows]
+    item_rows, items = np.divmod(
+        sorted_unique(word_rows * width + item_of_word[typed.words]), width
+    )
+    records = Sets(items, offsets_of(np.bincount(item_rows, minlength=n)))
+    keys = cluster_keys(records, word_hashes(names), KEY_SIZES)
     columns = [
         pa.array(thread),
         users,
-        lists(holder, n, spelled.take(pa.array(typed.words))),
-        lists(typed.threads, n, pa.array(np.diff(typed.offsets), pa.int32())),
-        lists(of, n, named.take(pa.array(items))),
-        lists(np.repeat(np.arange(n), len(ROUNDS)), n, pa.array(keys.ravel())),
+        list_column(word_rows, n, vocabulary.take(pa.array(typed.words))),
+        list_column(typed.threads, n, pa.array(np.diff(typed.offsets), pa.int32())),
+        list_column(item_rows, n, item_texts.take(pa.array(items))),
+        list_column(np.repeat(np.arange(n), len(KEY_SIZES)), n, pa.array(keys.ravel())),
     ]
     return pa.table(columns, schema=SCHEMA)

@@ -1,4 +1,4 @@
-"""What a release cost, as a table."""
+"""The cost of a release as a table."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -6,16 +6,15 @@ from typing import Final
 
 import pyarrow as pa
 
-from setanon_core.model.groups import Cost
 from setanon_core.model.publication import ReleaseCost
 from setanon_core.params import ReleaseParams
 
 TOTAL: Final = "total"
-"""The last row of a cost report, after those of the rounds."""
+"""`round` of the last row of a cost report; the rows before it are the rounds."""
 
 
 def cost_table(costs: Iterable[ReleaseCost], params: ReleaseParams) -> pa.Table:
-    """One row for each round, then one for the whole, of each k."""
+    """For each k, one row per round and one row for the total."""
     rows = [
         {"k": cost.k, "method": params.method, **row} for cost in costs for row in _cost_rows(cost)
     ]
@@ -24,25 +23,17 @@ def cost_table(costs: Iterable[ReleaseCost], params: ReleaseParams) -> pa.Table:
 
 def _cost_rows(cost: ReleaseCost) -> Iterator[dict[str, str | int | float]]:
     certificate = cost.certificate
-    for name, flips in [
-        *((round_.name, round_.cost) for round_ in cost.rounds),
-        (TOTAL, certificate.cost),
-    ]:
+    rounds = [(each.name, each.cost) for each in cost.rounds]
+    for name, flips in [*rounds, (TOTAL, certificate.cost)]:
         yield {
             "round": name,
             "threads": cost.threads,
             "keywords": cost.keywords,
-            **_flips(flips),
+            "additions": flips.additions,
+            "deletions": flips.deletions,
+            "withdrawals": flips.withdrawals,
             "respellings": cost.respellings,
             "lower_bound": certificate.lower_bound,
             "factor": replace(certificate, cost=flips).factor,
             "retained": 1 - flips.total / max(cost.keywords, 1),
         }
-
-
-def _flips(cost: Cost) -> dict[str, int]:
-    return {
-        "additions": cost.additions,
-        "deletions": cost.deletions,
-        "withdrawals": cost.withdrawals,
-    }

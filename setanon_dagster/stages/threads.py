@@ -1,4 +1,4 @@
-"""Section 5.1: the rows of a log to threads, one session after the other."""
+"""Section 5.1: separate the rows of a log into threads."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +13,7 @@ from setanon_core.columns.arrays import earlier_occurrences
 from setanon_core.params import ReleaseParams, SimilarityMeasure
 from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
 from setanon_dagster.engines.embedded import EmbeddedEngine
-from setanon_dagster.stages.arrow import coded, numbered
+from setanon_dagster.stages.arrow import encode, encode_sorted
 from setanon_dagster.storage.batches import reader_of_tables
 
 SCHEMA: Final = pa.schema(
@@ -26,62 +26,61 @@ SCHEMA: Final = pa.schema(
     }
 )
 
-PIECE: Final = 122_880
-"""Rows that are put together at once: of a long session, texts do not fit into one array."""
+BATCH_ROWS: Final = 122_880
+"""Rows per batch: the texts of a long session may exceed the 2 GB of one Arrow array."""
 
 
 def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
-    """(user, time, query) in the order of lines, to threads in their order."""
-    return separated(raw, params.measure)
-
-
-def separated(raw: pa.Table, measure: SimilarityMeasure | None) -> pa.Table:
-    """The same for whole sessions of a log, numbered from 0."""
-    user, names = numbered(raw["user"])
-    text, texts = coded(raw["query"])
-    times = pc.cast(raw["time"], pa.int64()).to_numpy()
-    thread = separate_threads(user, times, text, measure, texts=texts.to_pylist())
-    line = time_order(user, times)
-    order = line[np.argsort(thread[line], kind="stable")]
-    position = earlier_occurrences(thread[order])
-    made = []
-    for start in range(0, len(order), PIECE):
-        some = order[start : start + PIECE]
-        columns = [
-            thread[some],
-            names.take(pa.array(user[some])),
-            pa.array(times[some]).cast(SCHEMA.field("time").type),
-            position[start : start + PIECE],
-            texts.take(pa.array(text[some])),
-        ]
-        made.append(pa.table(columns, schema=SCHEMA))
-    return pa.concat_tables(made) if made else SCHEMA.empty_table()
+    """Threads of a complete log (user, time, query), whose rows are in line order."""
+    return separate(raw, params.measure)
 
 
 def threads_stream(
     engine: EmbeddedEngine, raw: DuckDBPyRelation, params: ReleaseParams
 ) -> pa.RecordBatchReader:
-    """The same for a log of any size.
+    """Threads of a log of any size, equal to `threads_table`.
 
-    Sessions are separated where there is room for them; threads are numbered by user, then by
-    first query, as they come by.
+    Chunks of users are separated in parallel; threads are numbered by user, then by first query.
     """
-    own = engine.group_map(
+    separated = engine.group_map(
         raw.select('"user", time, query, line'),
         "user",
         "time, line",
-        partial(separated, measure=params.measure),
+        partial(separate, measure=params.measure),
         SCHEMA,
-        longest=MAX_SESSION_QUERIES,
-        what="threads",
+        max_group_rows=MAX_SESSION_QUERIES,
+        step="threads",
     )
-    return reader_of_tables(SCHEMA, _numbered_on(own))
+    return reader_of_tables(SCHEMA, _renumber(separated))
 
 
-def _numbered_on(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Threads begin with their query at position 0, whatever numbers they had in their chunk."""
-    number = -1
+def separate(raw: pa.Table, measure: SimilarityMeasure | None) -> pa.Table:
+    """Separate complete sessions into threads, numbered from 0 and ordered by number."""
+    users, user_names = encode_sorted(raw["user"])
+    texts, distinct_texts = encode(raw["query"])
+    times = pc.cast(raw["time"], pa.int64()).to_numpy()
+    threads = separate_threads(users, times, texts, measure, texts=distinct_texts.to_pylist())
+    by_time = time_order(users, times)
+    order = by_time[np.argsort(threads[by_time], kind="stable")]
+    position = earlier_occurrences(threads[order])
+    tables = []
+    for start in range(0, len(order), BATCH_ROWS):
+        rows = order[start : start + BATCH_ROWS]
+        columns = [
+            threads[rows],
+            user_names.take(pa.array(users[rows])),
+            pa.array(times[rows]).cast(SCHEMA.field("time").type),
+            position[start : start + BATCH_ROWS],
+            distinct_texts.take(pa.array(texts[rows])),
+        ]
+        tables.append(pa.table(columns, schema=SCHEMA))
+    return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
+
+
+def _renumber(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Replace thread numbers per chunk by consecutive ones; position 0 starts a thread."""
+    last = -1
     for batch in batches:
-        thread = number + np.cumsum(batch.column("position").to_numpy() == 0)
-        number = int(thread[-1]) if len(thread) else number
+        thread = last + np.cumsum(batch.column("position").to_numpy() == 0)
+        last = int(thread[-1]) if len(thread) else last
         yield pa.Table.from_batches([batch]).set_column(0, "thread", [pa.array(thread)])

@@ -1,4 +1,4 @@
-"""A sorted stream is cut into whole groups, whatever the sizes of batches and chunks."""
+"""Chunks contain complete groups for all sizes of batches and chunks."""
 
 from functools import partial
 from itertools import chain
@@ -22,63 +22,67 @@ def batches(keys, size):
     return list(rebatch(table, size))
 
 
-def chunks(folder, keys, size, rows, longest=None):
-    found = []
-    for chunk in cut_chunks(batches(keys, size), SCHEMA, "key", rows, folder, longest=longest):
+def keys_of_chunks(folder, keys, batch_rows, min_rows, max_group_rows=None):
+    """The keys of each chunk; checks row counts and that no file is left."""
+    result = []
+    for chunk in cut_chunks(
+        batches(keys, batch_rows), SCHEMA, "key", min_rows, folder, max_group_rows=max_group_rows
+    ):
         table = pa.ipc.open_stream(chunk.path.read_bytes()).read_all()
         assert len(table) == chunk.rows
-        found.append(table["key"].to_pylist())
+        result.append(table["key"].to_pylist())
         chunk.path.unlink()
     assert list(folder.iterdir()) == []
-    return found
+    return result
 
 
-@given(keys=KEYS, size=SIZES, rows=SIZES)
-def test_no_group_is_in_two_chunks_and_no_row_is_lost(tmp_path_factory, keys, size, rows):
-    found = chunks(tmp_path_factory.mktemp("cut"), keys, size, rows)
-    assert list(chain.from_iterable(found)) == keys
-    assert sum(len(set(own)) for own in found) == len(set(keys))
-    assert all(len(own) >= rows for own in found[:-1])
-
-
-@given(keys=KEYS, size=SIZES, rows=SIZES)
-def test_a_chunk_ends_with_the_first_group_that_fills_it(tmp_path_factory, keys, size, rows):
-    for own in chunks(tmp_path_factory.mktemp("cut"), keys, size, rows):
-        before = [key for key in own if key != own[-1]]
-        assert len(before) < rows
-
-
-@given(keys=KEYS, size=SIZES, rows=SIZES, longest=st.integers(1, 5))
-def test_a_long_group_is_cut_where_its_parts_begin_and_nowhere_else(
-    tmp_path_factory, keys, size, rows, longest
+@given(keys=KEYS, batch_rows=SIZES, min_rows=SIZES)
+def test_chunks_partition_the_rows_and_no_group_is_split(
+    tmp_path_factory, keys, batch_rows, min_rows
 ):
-    seen = dict.fromkeys(keys, 0)
-    for own in chunks(tmp_path_factory.mktemp("cut"), keys, size, rows, longest):
-        assert seen[own[0]] % longest == 0
-        assert len(own) < rows + longest
-        for key in own:
-            seen[key] += 1
-    assert seen == {key: keys.count(key) for key in keys}
+    chunks = keys_of_chunks(tmp_path_factory.mktemp("chunks"), keys, batch_rows, min_rows)
+    assert list(chain.from_iterable(chunks)) == keys
+    assert sum(len(set(chunk)) for chunk in chunks) == len(set(keys))
+    assert all(len(chunk) >= min_rows for chunk in chunks[:-1])
+    for chunk in chunks:
+        before_last_group = [key for key in chunk if key != chunk[-1]]
+        assert len(before_last_group) < min_rows
 
 
-def test_a_chunk_abandoned_leaves_no_file(tmp_path):
-    made = cut_chunks(batches(["a", "b", "c"], 3), SCHEMA, "key", 1, tmp_path)
-    next(made).path.unlink()
-    made.close()
+@given(keys=KEYS, batch_rows=SIZES, min_rows=SIZES, max_group_rows=st.integers(1, 5))
+def test_long_groups_are_split_only_at_multiples_of_the_maximum(
+    tmp_path_factory, keys, batch_rows, min_rows, max_group_rows
+):
+    folder = tmp_path_factory.mktemp("chunks")
+    rows = dict.fromkeys(keys, 0)
+    for chunk in keys_of_chunks(folder, keys, batch_rows, min_rows, max_group_rows):
+        assert rows[chunk[0]] % max_group_rows == 0
+        assert len(chunk) < min_rows + max_group_rows
+        for key in chunk:
+            rows[key] += 1
+    assert rows == {key: keys.count(key) for key in keys}
+
+
+def test_closing_early_leaves_no_file(tmp_path):
+    chunks = cut_chunks(batches(["a", "b", "c"], 3), SCHEMA, "key", 1, tmp_path)
+    next(chunks).path.unlink()
+    chunks.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_row_without_a_key_is_refused_by_number(tmp_path):
+def test_rows_without_a_key_are_refused_with_their_number(tmp_path):
     with pytest.raises(MalformedInputError, match=r"every row must have a key; 2 have none"):
         list(cut_chunks(batches(["canary", None, None], 3), SCHEMA, "key", 1, tmp_path))
 
 
-def negated(table, name):
+def negate(table, name):
     return pa.table({name: [-number for number in table["row"].to_pylist()]})
 
 
-def test_work_travels_as_files_that_do_not_stay(tmp_path):
+def test_result_replaces_the_chunk_and_is_deleted_when_taken(tmp_path):
     (chunk,) = cut_chunks(batches(["a", "a"], 1), SCHEMA, "key", 9, tmp_path)
-    table = take_result(process_chunk(partial(negated, name="less"), str(chunk.path)))
-    assert table["less"].to_pylist() == [0, -1]
-    assert [path.name for path in tmp_path.iterdir()] == [chunk.path.name]
+    result = process_chunk(partial(negate, name="negated"), chunk)
+    assert [path.name for path in tmp_path.iterdir()] == [result.path.name]
+    assert take_result(result)["negated"].to_pylist() == [0, -1]
+    assert result.rows == 2
+    assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,7 @@
-"""The same bytes, however many processes, whatever the size of chunks and the memory."""
+"""The embedded engine: results do not depend on processes, chunk size or memory limit."""
 
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from itertools import pairwise
 
@@ -25,44 +25,44 @@ from setanon_dagster.stages.threads import threads_stream, threads_table
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
 SETTINGS = [
-    {"rows": 1},
-    {"rows": 37},
-    {"rows": 10_000},
-    {"rows": 50, "memory_limit": "200MB"},
-    {"rows": 100, "workers": 2, "enough": 0},
+    {"chunk_rows": 1},
+    {"chunk_rows": 37, "memory_limit": "200MB"},
+    {"chunk_rows": 100, "workers": 2, "min_parallel_rows": 0},
 ]
 
 
-def log(users=150):
-    """The demo's rows, mixed, with times that are often equal."""
+@cache
+def shuffled_log(users=80):
+    """Rows of the demo log in another order, with times that are often equal."""
     names, _, queries = map(sum, zip(*demo_rows(users), strict=True), ([], [], []))
     n = len(names)
     order = sorted(range(n), key=lambda row: row * 7919 % n)
     return pa.table(
         {
             "user": [names[row] for row in order],
-            "time": [START + timedelta(minutes=place // 3) for place in range(n)],
+            "time": [START + timedelta(minutes=position // 3) for position in range(n)],
             "query": [queries[row] for row in order],
             "line": range(n),
         }
     )
 
 
-def stored(folder, **settings):
-    """The digests of what each stage writes to its file."""
+def file_digests(folder, **settings):
+    """Run all stages through files; the digest of each file."""
     folder.mkdir()
-    files = {}
+    parquet.write_table(shuffled_log(), folder / "raw.parquet")
     with EmbeddedEngine(folder / "spill", **settings) as engine:
-        parquet.write_table(log(), folder / "raw.parquet")
-        for name, made in (
-            ("threads", lambda: threads_stream(engine, files["raw"], PARAMS)),
-            ("clusters", lambda: clusters_stream(engine, files["threads"], PARAMS)),
-            ("published", lambda: anonymize_clusters(files["clusters"], PARAMS).threads),
-            ("ledger", lambda: anonymize_clusters(files["clusters"], PARAMS).ledger),
-        ):
-            files.setdefault("raw", engine.read(str(folder / "raw.parquet")))
-            engine.write(made(), str(folder / f"{name}.parquet"))
-            files[name] = engine.read(str(folder / f"{name}.parquet"))
+
+        def write(rows, name):
+            engine.write(rows, str(folder / f"{name}.parquet"))
+            return engine.read(str(folder / f"{name}.parquet"))
+
+        raw = engine.read(str(folder / "raw.parquet"))
+        threads = write(threads_stream(engine, raw, PARAMS), "threads")
+        clusters = write(clusters_stream(engine, threads, PARAMS), "clusters")
+        result = anonymize_clusters(clusters, PARAMS)
+        write(result.threads, "published")
+        write(result.ledger, "ledger")
         assert [path for path in engine.folder.rglob("*") if path.is_file()] == []
     assert list((folder / "spill").glob("chunks-*")) == []
     return {
@@ -73,104 +73,102 @@ def stored(folder, **settings):
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
-    return stored(tmp_path_factory.mktemp("reference") / "one")
+    return file_digests(tmp_path_factory.mktemp("reference") / "default")
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_every_file_has_the_same_bytes_under_all_settings(tmp_path, reference, settings):
+def test_files_are_byte_identical_for_all_settings(tmp_path, reference, settings):
     assert len(reference) == 5
-    assert stored(tmp_path / "other", **settings) == reference
+    assert file_digests(tmp_path / "other", **settings) == reference
 
 
 @pytest.mark.parametrize("identity", ["exact", "minhash"])
-def test_streams_hold_the_rows_of_the_tables(tmp_path, identity):
+def test_streams_equal_tables(tmp_path, identity):
     params = ReleaseParams(3, secret=b"made up for a test", identity=identity)
-    threads = threads_table(log(), params)
+    threads = threads_table(shuffled_log(), params)
     clusters = clusters_table(threads, params)
-    with EmbeddedEngine(tmp_path, rows=10) as engine:
-        raw = engine.sql("FROM raw", raw=log())
+    with EmbeddedEngine(tmp_path, chunk_rows=10) as engine:
+        raw = engine.sql("FROM raw", raw=shuffled_log())
         assert threads_stream(engine, raw, params).read_all() == threads
-        stored_threads = engine.sql("FROM threads", threads=threads)
-        assert clusters_stream(engine, stored_threads, params).read_all() == clusters
+        threads_relation = engine.sql("FROM threads", threads=threads)
+        assert clusters_stream(engine, threads_relation, params).read_all() == clusters
 
 
-def test_a_user_with_half_of_the_log_is_separated_in_parts(tmp_path, monkeypatch):
+def test_session_of_one_user_with_half_of_the_log_is_split(tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "MAX_SESSION_QUERIES", 50)
     monkeypatch.setattr(stage, "separate_threads", partial(core.separate_threads, longest=50))
-    people = log()
+    people = shuffled_log()
     robot = people.set_column(0, "user", pa.array(["m"] * len(people)))
     both = pa.concat_tables([people, robot]).set_column(3, "line", pa.array(range(2 * len(people))))
-    whole = threads_table(both, PARAMS)
-    sizes = []
-    with EmbeddedEngine(tmp_path, rows=20) as engine:
+    expected = threads_table(both, PARAMS)
+    rows_done = []
+    with EmbeddedEngine(tmp_path, chunk_rows=20) as engine:
         raw = engine.sql("FROM raw", raw=both)
-        with listen_to_progress(lambda _, done, __: sizes.append(done)):
-            assert threads_stream(engine, raw, PARAMS).read_all() == whole
-    assert max(b - a for a, b in pairwise(sizes)) < 100
-    assert pc.max(whole["position"]).as_py() < 50
+        with listen_to_progress(lambda _, done, __: rows_done.append(done)):
+            assert threads_stream(engine, raw, PARAMS).read_all() == expected
+    assert max(b - a for a, b in pairwise(rows_done)) < 100
+    assert pc.max(expected["position"]).as_py() < 50
 
 
-def doubled(table):
-    return pa.table({"key": table["key"], "twice": pc.multiply(table["row"], 2)})
+SCHEMA = pa.schema({"key": pa.string(), "doubled": pa.int64()})
+
+
+def double(table):
+    return pa.table({"key": table["key"], "doubled": pc.multiply(table["row"], 2)})
 
 
 def fail(_table):
     raise MalformedInputError("the rows must be other ones.")
 
 
-SCHEMA = pa.schema({"key": pa.string(), "twice": pa.int64()})
+def negate(table):
+    return pa.table({"negated": pc.negate(table["row"])})
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_groups_come_in_order_and_are_counted(tmp_path, workers):
-    heard = []
-    with EmbeddedEngine(tmp_path, workers=workers, rows=2, enough=0) as engine:
+def test_group_map_keeps_the_order_reports_progress_and_raises_errors_unchanged(tmp_path, workers):
+    progress = []
+    with EmbeddedEngine(
+        tmp_path / "engine", workers=workers, chunk_rows=2, min_parallel_rows=0
+    ) as engine:
         rows = engine.sql("SELECT chr(97 + (i % 5)::INT) AS key, i AS row FROM range(20) t(i)")
-        with listen_to_progress(lambda *told: heard.append(told)):
-            made = engine.group_map(
-                rows, "key", "row DESC", doubled, SCHEMA, what="rows"
+        with listen_to_progress(lambda *report: progress.append(report)):
+            result = engine.group_map(
+                rows, "key", "row DESC", double, SCHEMA, step="rows"
             ).read_all()
-    assert made["key"].to_pylist() == sorted(made["key"].to_pylist())
-    assert made["twice"].to_pylist()[:4] == [30, 20, 10, 0]
-    assert heard == [("rows", done, 20) for done in (4, 8, 12, 16, 20)]
+        assert result["key"].to_pylist() == sorted(result["key"].to_pylist())
+        assert result["doubled"].to_pylist()[:4] == [30, 20, 10, 0]
+        assert progress == [("rows", done, 20) for done in (4, 8, 12, 16, 20)]
 
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_what_a_function_raises_comes_out_of_the_writing_as_it_is(tmp_path, workers):
-    with EmbeddedEngine(tmp_path / "own", workers=workers, rows=2, enough=0) as engine:
         rows = engine.sql("SELECT 'canary' || i AS key, i AS row FROM range(20) t(i)")
-        made = engine.group_map(rows, "key", "row", fail, SCHEMA)
+        failing = engine.group_map(rows, "key", "row", fail, SCHEMA)
         with pytest.raises(MalformedInputError, match=r"^the rows must be other ones\.$"):
-            engine.write(made, str(tmp_path / "made.parquet"))
+            engine.write(failing, str(tmp_path / "output.parquet"))
     assert list(tmp_path.glob("*.parquet")) == []
-    assert list((tmp_path / "own").glob("chunks-*")) == []
+    assert list((tmp_path / "engine").glob("chunks-*")) == []
 
 
-def test_what_it_returns_must_have_the_columns_that_were_promised(tmp_path):
+def test_result_must_have_the_declared_schema(tmp_path):
     with EmbeddedEngine(tmp_path) as engine:
         rows = engine.sql("SELECT 'a' AS key, 1 AS row")
         with pytest.raises(ValueError, match="schema"):
-            engine.group_map(rows, "key", "row", negated, SCHEMA).read_all()
-
-
-def negated(table):
-    return pa.table({"less": pc.negate(table["row"])})
+            engine.group_map(rows, "key", "row", negate, SCHEMA).read_all()
 
 
 def test_few_rows_start_no_process(tmp_path):
     with EmbeddedEngine(tmp_path, workers=8) as engine:
         rows = engine.sql("SELECT 'a' AS key, 1::BIGINT AS row")
-        assert len(engine.group_map(rows, "key", "row", doubled, SCHEMA).read_all()) == 1
-        assert engine._pool is None  # noqa: SLF001 - nothing else tells
+        assert len(engine.group_map(rows, "key", "row", double, SCHEMA).read_all()) == 1
+        assert engine._pool is None  # noqa: SLF001 - no public attribute shows it
 
 
-def test_relations_and_tables_meet_in_sql_and_what_is_written_can_be_read(tmp_path):
+def test_sql_joins_relations_and_tables_and_reads_written_files(tmp_path):
     with EmbeddedEngine(tmp_path) as engine:
-        known = engine.sql("FROM given", given=pa.table({"user": ["a", "b"], "n": [1, 2]}))
-        assert engine.write(known, str(tmp_path / "known.parquet")) == 2
-        again = engine.read(str(tmp_path / "known.parquet"))
-        assert isinstance(again, duckdb.DuckDBPyRelation)
+        relation = engine.sql("FROM given", given=pa.table({"user": ["a", "b"], "n": [1, 2]}))
+        assert engine.write(relation, str(tmp_path / "known.parquet")) == 2
+        read_back = engine.read(str(tmp_path / "known.parquet"))
+        assert isinstance(read_back, duckdb.DuckDBPyRelation)
         joined = engine.sql(
-            "SELECT sum(n) FROM again JOIN other USING (n)", again=again, other=known
+            "SELECT sum(n) FROM again JOIN other USING (n)", again=read_back, other=relation
         )
         assert joined.fetchall() == [(3,)]

@@ -96,7 +96,7 @@ CALLS = {
     "reading back": (anonymize, "threads_of"),
     "groups": (anonymize, "group_threads"),
     "edits": (anonymize, "edited_threads"),
-    "another count": (anonymize, "smallest_group"),
+    "another count": (anonymize, "count_smallest_group"),
     "writing": (anonymize, "hexadecimal"),
     "publishing": (assets, "publish"),
 }

@@ -1,4 +1,4 @@
-"""Somebody presses Ctrl-C, and Python loses it."""
+"""SIGINT is detected even if its KeyboardInterrupt is lost."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from setanon_dagster.sources.source import Source
 
 
 @pytest.fixture
-def _deaf():
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+def _sigint_ignored():
+    previous = signal.signal(signal.SIGINT, lambda *_: None)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, previous)
 
 
-@pytest.mark.usefixtures("_deaf")
-def test_an_interrupt_is_seen_though_its_handler_does_nothing():
+@pytest.mark.usefixtures("_sigint_ignored")
+def test_interrupt_is_detected_if_its_handler_does_nothing():
     with InterruptWatch() as interrupts:
         assert not interrupts.received()
         os.kill(os.getpid(), signal.SIGINT)
@@ -28,23 +28,26 @@ def test_an_interrupt_is_seen_though_its_handler_does_nothing():
         assert interrupts.received()
 
 
-def lose(stage, *_):
-    """As in a callback of Python's own: the error is raised, and ignored."""
+def interrupt_unnoticed(stage, *_):
+    """Send SIGINT without a KeyboardInterrupt, as if it was raised in a callback and ignored."""
     if stage == "clusters":
-        before = signal.signal(signal.SIGINT, lambda *_: None)
+        previous = signal.signal(signal.SIGINT, lambda *_: None)
         os.kill(os.getpid(), signal.SIGINT)
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
-def test_nothing_is_published_after_an_interrupt_that_got_lost(tmp_path):
+def test_unnoticed_interrupt_stops_the_run_before_publication(tmp_path):
     log = tmp_path / "log.tsv"
     log.write_text("".join(f"u{n}\t2024-01-01\tpine straw\n" for n in range(4)))
     config = ReleaseConfig(name="log", source=Source(str(log)), k=3, out=str(tmp_path / "out"))
-    watcher = SimpleNamespace(
-        started=lambda _: None, moved=lambda *_: None, finished=lose, failed=lambda _: None
+    observer = SimpleNamespace(
+        started=lambda _: None,
+        moved=lambda *_: None,
+        finished=interrupt_unnoticed,
+        failed=lambda _: None,
     )
 
-    outcome = run_release(config, watcher)
+    outcome = run_release(config, observer)
 
     assert outcome.folder is None
     assert "The run was stopped" in outcome.failures[0]

@@ -24,7 +24,7 @@ from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
 from setanon_dagster.stages.cost_report import TOTAL, cost_table
-from setanon_dagster.stages.stored_threads import load_threads
+from setanon_dagster.stages.load_threads import load_threads
 from setanon_dagster.stages.threads import threads_table
 
 SECRET = b"made up for a test"

@@ -1,5 +1,3 @@
-"""What is loaded is not collected, and the collector is left as it was."""
-
 import gc
 
 import pytest
@@ -8,7 +6,7 @@ from setanon_dagster.runtime.gc_imports import imports_without_gc
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_the_collector_is_afterwards_as_it_was(enabled):
+def test_gc_is_disabled_during_imports_and_restored_afterwards(enabled):
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()

@@ -1,0 +1,83 @@
+"""Load stored clusters as threads of `setanon_core`: words become integer codes."""
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb import DuckDBPyRelation
+
+from setanon_core.columns.arrays import Ints, offsets_of
+from setanon_core.model.queries import Queries, Threads
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.release_threads import threads_from
+from setanon_core.runtime.progress import report_progress
+from setanon_dagster.stages.arrow import Int32Column, TextColumn
+from setanon_dagster.storage.prefetch import prefetch
+
+StoredClusters: TypeAlias = pa.Table | DuckDBPyRelation
+"""Clusters in memory, or a lazy relation."""
+
+BATCH_THREADS: Final = 122_880
+"""Threads read per batch."""
+
+COLUMNS: Final = ("user", "words", "lengths", "name")
+"""Columns to read; the core computes items and keys itself. Only baskets have names."""
+
+
+def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
+    """Read the threads batch by batch.
+
+    Complexity: memory is one string per distinct word and 4 bytes per typed word.
+    """
+    words, users = TextColumn(), TextColumn()
+    query_lengths, query_counts = Int32Column(), Int32Column()
+    names: list[str] = []
+    total = _row_count(clusters)
+    for batch in prefetch(_batches(clusters)):
+        words.append(pc.list_flatten(batch.column("words")))
+        query_lengths.append(pc.list_flatten(batch.column("lengths")).to_numpy())
+        query_counts.append(pc.list_value_length(batch.column("lengths")).to_numpy())
+        users.append(batch.column("user"))
+        if "name" in batch.schema.names:
+            names += batch.column("name").to_pylist()
+        report_progress("threads read back", len(query_counts.values), total)
+    vocabulary, word_codes = words.encode_sorted()
+    user_names, owners = users.encode_sorted()
+    return threads_from(
+        Queries(
+            # int32 instead of the core's int64 halves the memory of the largest column.
+            cast("Ints", word_codes),
+            offsets_of(cast("Ints", query_lengths.values)),
+            np.repeat(np.arange(len(owners)), query_counts.values),
+        ),
+        vocabulary,
+        owners.astype(np.int64),
+        user_names,
+        names=names if "name" in _columns(clusters) else None,
+        identity=params.identity,
+    )
+
+
+def _columns(clusters: StoredClusters) -> list[str]:
+    stored: list[str] = (
+        clusters.column_names if isinstance(clusters, pa.Table) else clusters.columns
+    )
+    return [name for name in COLUMNS if name in stored]
+
+
+def _row_count(clusters: StoredClusters) -> int:
+    if isinstance(clusters, pa.Table):
+        return len(clusters)
+    return int(clusters.aggregate("count(*)").fetchall()[0][0])
+
+
+def _batches(clusters: StoredClusters) -> Iterator[pa.RecordBatch]:
+    """Batches of the needed columns, in thread order."""
+    columns = _columns(clusters)
+    if isinstance(clusters, pa.Table):
+        yield from clusters.select(columns).to_batches(BATCH_THREADS)
+    else:
+        quoted = ", ".join(f'"{name}"' for name in columns)
+        yield from clusters.select(quoted).to_arrow_reader(BATCH_THREADS)
