@@ -1,12 +1,12 @@
-"""The few ways in which setanon refuses: one base class, and builtins beside it.
+"""The exceptions of setanon: one base class, combined with builtin classes where they fit.
 
-A message says what must hold, what was seen, and what to do. It carries counts, positions and
+A message states what must hold, what was seen, and what to do. It contains counts, positions and
 type names only: never an item, a query or a user.
 """
 
 
 class SetanonError(Exception):
-    """Base of every error that setanon raises on purpose."""
+    """Base class of all errors that setanon raises deliberately."""
 
 
 class InvalidParameterError(SetanonError, ValueError):
@@ -14,8 +14,8 @@ class InvalidParameterError(SetanonError, ValueError):
 
 
 class MalformedInputError(SetanonError, ValueError):
-    """The data cannot be read as records."""
+    """The input cannot be read as records."""
 
 
 class NotAnonymousError(SetanonError):
-    """What was about to be published is not k-anonymous; nothing was published."""
+    """The result is not k-anonymous; nothing was published."""

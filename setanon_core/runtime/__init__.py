@@ -1,1 +1,1 @@
-"""Progress and parallel execution, pluggable by the caller."""
+"""Progress reports and parallel execution; the caller supplies listener and executor."""

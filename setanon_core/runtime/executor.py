@@ -1,6 +1,6 @@
-"""Who does what can be done side by side: this process, unless somebody lends others.
+"""Pluggable executor for independent calls; in-process by default.
 
-Results are put together in the order of what was asked, so that nothing depends on who did it.
+Results are combined in the order of the arguments: the output does not depend on the executor.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,56 +13,56 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Other processes, or this one."""
+    """Runs functions, for example in a process pool."""
 
     def map_ordered(
-        self, work: Callable[[Argument], Result], arguments: Iterable[Argument]
+        self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
     ) -> Iterable[Result]:
-        """Do what `map` does: results in the order of the arguments."""
+        """Apply the function to each argument; results are in the order of the arguments."""
         ...
 
-    def submit(self, work: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
-        """Begin the work, and return what waits for its result."""
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
+        """Start the call; return a function that waits for its result."""
         ...
 
 
-class _Here:
-    """This process: it does one thing after the other, and nothing before it is asked for."""
+class _InProcessExecutor:
+    """Runs each call in this process, when its result is requested."""
 
     def map_ordered(
-        self, work: Callable[[Argument], Result], arguments: Iterable[Argument]
+        self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
     ) -> Iterable[Result]:
-        return map(work, arguments)
+        return map(function, arguments)
 
-    def submit(self, work: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
-        return lambda: work(*arguments)
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
+        return lambda: function(*arguments)
 
 
-_lent: ContextVar[Executor] = ContextVar("workers", default=_Here())  # noqa: B039 - it has no state
+_current: ContextVar[Executor] = ContextVar("executor", default=_InProcessExecutor())  # noqa: B039 - it has no state
 
 
 @contextmanager
-def use_executor(workers: Executor) -> Iterator[None]:
-    """Let these workers do what can be done side by side."""
-    token = _lent.set(workers)
+def use_executor(executor: Executor) -> Iterator[None]:
+    """Run the calls of `map_ordered` and `submit` in this context by `executor`."""
+    token = _current.set(executor)
     try:
         yield
     finally:
-        _lent.reset(token)
+        _current.reset(token)
 
 
 def map_ordered(
-    work: Callable[[Argument], Result], arguments: Iterable[Argument]
+    function: Callable[[Argument], Result], arguments: Iterable[Argument]
 ) -> Iterable[Result]:
-    """Do the work for each argument, in order."""
-    return _lent.get().map_ordered(work, arguments)
+    """Apply the function to each argument by the current executor; results are in order."""
+    return _current.get().map_ordered(function, arguments)
 
 
-def submit(work: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
-    """Do the work while this process goes on, if somebody can; what is returned waits for it.
+def submit(function: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:  # noqa: ANN401
+    """Start a call by the current executor; return a function that waits for its result.
 
     >>> total = submit(sum, [1, 2, 3])
     >>> total()
     6
     """
-    return _lent.get().submit(work, *arguments)
+    return _current.get().submit(function, *arguments)

@@ -1,6 +1,6 @@
-"""How far a long step is: counts and the names of steps, told to whoever wants to know.
+"""Progress of long steps, reported to listeners: name of the step, and counts.
 
-Nobody does by default, and then it costs nothing. What is told is never of the data.
+There are no listeners by default, and reports then cost almost nothing. Reports contain no data.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,46 +8,46 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
-Each = TypeVar("Each")
+Element = TypeVar("Element")
 
 ProgressListener = Callable[[str, int, int], object]
-"""Hears what is done, how much of it, and how much there is; 0 if nobody knows."""
+"""Called with the name of a step, the count done, and the total count; 0 if it is not known."""
 
-EVERY: Final = 1024
-"""Small steps after which is told how many are done."""
+REPORT_EVERY: Final = 1024
+"""Elements between two reports of `with_progress`."""
 
-_listening: ContextVar[tuple[ProgressListener, ...]] = ContextVar("listening", default=())
+_listeners: ContextVar[tuple[ProgressListener, ...]] = ContextVar("listeners", default=())
 
 
 @contextmanager
-def listen_to_progress(reporter: ProgressListener) -> Iterator[None]:
-    """Let `reporter` hear of all steps inside, besides those who listen already.
+def listen_to_progress(listener: ProgressListener) -> Iterator[None]:
+    """Add a listener for the reports in this context; outer listeners stay active.
 
-    >>> heard = []
-    >>> with listen_to_progress(lambda *told: heard.append(told)):
+    >>> reports = []
+    >>> with listen_to_progress(lambda *report: reports.append(report)):
     ...     report_progress("threads", 3, 10)
-    >>> heard
+    >>> reports
     [('threads', 3, 10)]
     """
-    token = _listening.set((*_listening.get(), reporter))
+    token = _listeners.set((*_listeners.get(), listener))
     try:
         yield
     finally:
-        _listening.reset(token)
+        _listeners.reset(token)
 
 
-def report_progress(what: str, done: int, total: int = 0) -> None:
-    """Tell how far this step is; call it often, for whoever listens decides what to show."""
-    for reporter in _listening.get():
-        reporter(what, done, total)
+def report_progress(step: str, done: int, total: int = 0) -> None:
+    """Call all listeners; report often: a listener decides what to show."""
+    for listener in _listeners.get():
+        listener(step, done, total)
 
 
-def with_progress(what: str, steps: Sequence[Each]) -> Iterator[Each]:
-    """Tell now and then how many of very many small steps are done.
+def with_progress(step: str, elements: Sequence[Element]) -> Iterator[Element]:
+    """Iterate over very many elements; report progress once per `REPORT_EVERY` elements.
 
     >>> list(with_progress("letters", "abc"))
     ['a', 'b', 'c']
     """
-    for start in range(0, len(steps), EVERY):
-        report_progress(what, start, len(steps))
-        yield from steps[start : start + EVERY]
+    for start in range(0, len(elements), REPORT_EVERY):
+        report_progress(step, start, len(elements))
+        yield from elements[start : start + REPORT_EVERY]
