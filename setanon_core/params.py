@@ -53,7 +53,7 @@ class Params:
     """best: several groupers, then local search; paper: the paper's algorithms, for comparison."""
 
     grouper: GrouperName | None = None
-    """Algorithm that forms the groups; None: those of the method."""
+    """Algorithm that forms the groups; None: the groupers of the method."""
 
     operations: Operations = "both"
     """Edits allowed in a published record (section 3): both, additions or deletions."""
@@ -62,7 +62,7 @@ class Params:
     """Users of the complete input who must have an item before it is published; 0: off; None: k."""
 
     seed: Annotated[int, AtLeast(0)] = 0
-    """Random seed of the local search; equal seeds give equal results."""
+    """Random seed of the restarts on small inputs; equal seeds give equal results."""
 
     def __post_init__(self) -> None:
         """Check all fields, those of subclasses included."""

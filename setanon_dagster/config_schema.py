@@ -1,41 +1,21 @@
-"""The knobs of a dataclass for those who write YAML: their sentences, a JSON schema, checks.
+"""YAML attributes of a release: JSON schema and checks, derived from the declarations."""
 
-A knob's description is the sentence under its field, its choices are its type's and its default
-is its field's, so that nothing is said twice.
-"""
+from collections.abc import Iterable, Mapping
+from types import NoneType
+from typing import Any, Final, TypeVar
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
-from functools import cache
-from itertools import pairwise
-from types import NoneType, UnionType
-from typing import (
-    Any,
-    Final,
-    Literal,
-    TypeGuard,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
-
+from setanon_core.declarations import Parameter, describe, parameters_of
 from setanon_core.errors import InvalidParameterError
-from setanon_dagster.config import MEMORY, NAME
 
 Schema = dict[str, Any]
-Owner = TypeVar("Owner")
+Config = TypeVar("Config")
 
 TEMPLATE: Final = "{{"
-"""How a value begins that Dagster fills in on loading, such as `{{ env.LOG }}`."""
+"""Begins a value that Dagster resolves on loading, such as `{{ env.LOG }}`."""
 
 IS_TEMPLATE: Final[Schema] = {"type": "string", "pattern": r"\{\{"}
 
-TYPES: Final[Mapping[Any, str]] = {
+JSON_TYPES: Final[Mapping[Any, str]] = {
     str: "string",
     int: "integer",
     float: "number",
@@ -43,155 +23,92 @@ TYPES: Final[Mapping[Any, str]] = {
     tuple: "array",
     NoneType: "null",
 }
-"""The types of knobs, as JSON and YAML call them."""
-
-COLUMNS: Final = ("user", "time", "query", "record", "item")
-
-RANGES: Final[Mapping[str, Schema]] = {
-    "name": {"pattern": f"^{NAME.pattern}$"},
-    "uri": {"minLength": 1},
-    "k": {"minimum": 2},
-    "out": {"minLength": 1},
-    "p": {"minimum": 1, "maximum": 4},
-    "min_owners": {"minimum": 0},
-    "similarity": {"minimum": 0, "maximum": 1},
-    "seed": {"minimum": 0},
-    "workers": {"minimum": 1},
-    "memory_limit": {"pattern": f"^{MEMORY.pattern}$"},
-    "start": {"pattern": r"^\d{4}-\d{1,2}-\d{1,2}$"},
-    "longest_line": {"minimum": 1},
-    "delimiter": {"minLength": 1, "maxLength": 1},
-    **{f"{name}_column": {"minimum": 0, "minLength": 1} for name in COLUMNS},
-}
-"""What a type does not say of a knob. The dataclasses themselves refuse; this is for editors."""
 
 EXAMPLES: Final[Schema] = {"name": "searches", "uri": "data/log.tsv", "k": 3, "out": "out"}
-"""Values of the knobs that have no default."""
+"""Values of the parameters that have no default."""
 
 
-@cache
-def sentences(owner: type) -> Mapping[str, str]:
-    """The sentence under each field of a dataclass and its bases, on one line."""
-    said: dict[str, str] = {}
-    for base in reversed([base for base in owner.__mro__ if is_dataclass(base)]):
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except OSError:
-            continue  # Without its source a dataclass works as well, and says less.
-        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for field, under in pairwise(body):
-            match field, under:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name)),
-                    ast.Expr(value=ast.Constant(value=str(sentence))),
-                ):
-                    said[name] = " ".join(sentence.split())
-    return said
+def ordered_parameters(owner: type) -> list[Parameter]:
+    """The parameters of a dataclass for readers: required ones first, then by declaration."""
+    return sorted(parameters_of(owner).values(), key=lambda parameter: not parameter.required)
 
 
-def describe(owner: type, name: str) -> str:
-    """What a knob is for, and its choices."""
-    said = sentences(owner).get(name, "")
-    offered = [str(value) for value in choices(hints_of(owner)[name])]
-    if not all(choice in said for choice in offered):
-        said = f"{said} One of {', '.join(offered)}."
-    return said.replace("None", "null").strip()  # as YAML writes it
+def yaml_description(owner: type, name: str) -> str:
+    """The description of a parameter, its choices and its range, in the terms of YAML."""
+    return describe(owner, name).replace("None", "null")
 
 
-def has_knobs(hint: object) -> TypeGuard[type]:
-    """Whether a knob has knobs of its own, as a source has."""
-    return is_dataclass(hint) and isinstance(hint, type)
-
-
-def choices(hint: object) -> list[object]:
-    """The values that a knob of this type must be one of; none if it has a range instead."""
-    literals = [part for part in _parts(hint) if get_origin(part) is Literal]
-    return [value for part in literals for value in get_args(part)]
-
-
-def hints_of(owner: type) -> Mapping[str, object]:
-    """The knobs of a dataclass and their types, in order."""
-    found = get_type_hints(owner)
-    return {field.name: found[field.name] for field in _fields(owner)}
-
-
-def defaults_of(owner: type) -> Mapping[str, Any]:
-    """The knobs that may be left out, and what they are then."""
-    found = {}
-    for field in _fields(owner):
-        if field.default is not MISSING:
-            found[field.name] = field.default
-        elif field.default_factory is not MISSING:
-            found[field.name] = field.default_factory()
-    return found
-
-
-def schema_of(owner: type) -> Schema:
-    """A dataclass as JSON schema of an object with nothing but its knobs."""
+def object_schema(owner: type) -> Schema:
+    """The JSON schema of an object with the parameters of a dataclass, and no others."""
+    names = [parameter.name for parameter in ordered_parameters(owner)]
     return {
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: knob_schema(owner, name) for name in hints_of(owner)},
+        "properties": {name: parameter_schema(owner, name) for name in names},
     }
 
 
-def knob_schema(owner: type, name: str) -> Schema:
-    """A knob as JSON schema: description, default, and choices or type and range.
+def parameter_schema(owner: type, name: str) -> Schema:
+    """The JSON schema of a parameter: description, default, and choices or type and range."""
+    parameter = parameters_of(owner)[name]
+    schema: Schema = {"description": yaml_description(owner, name)}
+    if parameter.nested is not None:
+        return schema | object_schema(parameter.nested)
+    value = EXAMPLES.get(name) if parameter.required else parameter.default
+    # Without examples, Dagster's tools invent values.
+    schema["examples"] = [list(value) if isinstance(value, tuple) else value]
+    if not parameter.required:
+        schema["default"] = schema["examples"][0]
+    # Not `anyOf`: a validator would only report that the value matches neither alternative.
+    return schema | {"if": IS_TEMPLATE, "else": _value_schema(parameter)}
 
-    Not `anyOf` value or template: a checker could then only say that it is neither.
+
+def check_attributes(owner: type, values: object, name: str) -> None:
+    """Refuse unknown names, missing parameters and values of the wrong type.
+
+    Choices and ranges are checked by the dataclass itself, templates after they are resolved.
     """
-    hint = hints_of(owner)[name]
-    said: Schema = {"description": describe(owner, name)}
-    if has_knobs(hint):
-        return said | schema_of(hint)
-    default = defaults_of(owner).get(name, EXAMPLES.get(name))
-    # Dagster's tools make up values where they are shown none.
-    said["examples"] = [list(default) if isinstance(default, tuple) else default]
-    if name in defaults_of(owner):
-        said["default"] = said["examples"][0]
-    return said | {"if": IS_TEMPLATE, "else": _rule(name, hint)}
-
-
-def check_knobs(owner: type, given: object, where: str) -> None:
-    """Refuse what is no knob, what is missing, and values of a type that a knob never has."""
-    if not isinstance(given, Mapping):
+    if not isinstance(values, Mapping):
         raise InvalidParameterError(
-            f"{where} must be knobs and their values; got a value of type {type(given).__name__}."
+            f"{name} must be a mapping of parameters to values; got a value of type "
+            f"{type(values).__name__}."
         )
-    hints = hints_of(owner)
-    for name in given:
-        if name not in hints:
+    parameters = parameters_of(owner)
+    for given in values:
+        if given not in parameters:
             raise InvalidParameterError(
-                f"{where} must be among {', '.join(hints)}; got {name!r}. Look for a slip."
+                f"{name} must be among {', '.join(_names(owner))}; got {given!r}. "
+                "Check the spelling."
             )
-    for name in hints:
-        if name not in given and name not in defaults_of(owner):
+    for parameter in parameters.values():
+        if parameter.required and parameter.name not in values:
             raise InvalidParameterError(
-                f"{where} must have {name}; it is missing. {describe(owner, name)}"
+                f"{name} must have {parameter.name}; it is missing. "
+                f"{yaml_description(owner, parameter.name)}"
             )
-    for name, value in given.items():
-        hint = hints[name]
-        if has_knobs(hint):
-            check_knobs(hint, value, name)
-        # Choices are refused where they are listed; a template is looked at once it is filled in.
-        elif not (choices(hint) or has_template(value) or _fits(value, hint)):
-            wanted = " or ".join(TYPES[kind] for kind in _types(hint))
+    for given, value in values.items():
+        parameter = parameters[given]
+        if parameter.nested is not None:
+            check_attributes(parameter.nested, value, given)
+        elif not (parameter.choices or has_template(value) or _has_type(value, parameter.types)):
+            expected = " or ".join(JSON_TYPES[kind] for kind in parameter.types)
             raise InvalidParameterError(
-                f"{name} must be of type {wanted}; got a value of type {type(value).__name__}."
+                f"{given} must be of type {expected}; got a value of type {type(value).__name__}."
             )
 
 
-def make(owner: type[Owner], given: Mapping[str, Any]) -> Owner:
-    """The dataclass with these knobs, once they are checked; it refuses what is out of range."""
-    values = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-    for name, hint in hints_of(owner).items():
-        if name in given and has_knobs(hint):
-            values[name] = make(hint, given[name])
-    return owner(**values)
+def build_config(owner: type[Config], values: Mapping[str, Any]) -> Config:
+    """Build the dataclass from attributes that passed `check_attributes`."""
+    arguments = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    declared: type = owner
+    for name, parameter in parameters_of(declared).items():
+        if name in values and parameter.nested is not None:
+            arguments[name] = build_config(parameter.nested, values[name])
+    return owner(**arguments)
 
 
 def has_template(value: object) -> bool:
-    """Whether something in a value is still to be filled in."""
+    """Whether a value contains a template that is not resolved yet."""
     if isinstance(value, Mapping):
         return any(map(has_template, value.values()))
     if isinstance(value, list | tuple):
@@ -199,35 +116,29 @@ def has_template(value: object) -> bool:
     return isinstance(value, str) and TEMPLATE in value
 
 
-def _fields(owner: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 - dataclasses have no type
-    return fields(owner)
+def _names(owner: type) -> Iterable[str]:
+    return (parameter.name for parameter in ordered_parameters(owner))
 
 
-def _parts(hint: object) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
-
-
-def _types(hint: object) -> list[Any]:
-    """The Python types of a knob's values; those of its choices too."""
-    plain = [get_origin(part) or part for part in _parts(hint) if get_origin(part) is not Literal]
-    return [*dict.fromkeys(map(type, choices(hint))), *plain]
-
-
-def _rule(name: str, hint: object) -> Schema:
-    if not all(kind in TYPES for kind in _types(hint)):
+def _value_schema(parameter: Parameter) -> Schema:
+    if not all(kind in JSON_TYPES for kind in parameter.types):
         return {}
-    known = [TYPES[kind] for kind in _types(hint)]
-    if offered := choices(hint):
-        return {"enum": offered + [None] * ("null" in known)}
-    items = {"items": {"type": "string"}} if "array" in known else {}
-    return {"type": known, **items, **RANGES.get(name, {})}
+    types = [JSON_TYPES[kind] for kind in parameter.types]
+    if parameter.choices:
+        return {"enum": [*parameter.choices, *([None] if "null" in types else [])]}
+    schema: Schema = {"type": types}
+    if "array" in types:
+        schema["items"] = {"type": "string"}
+    if parameter.required and "string" in types:
+        # Python callers may pass an empty path: an upstream asset replaces the source file.
+        schema["minLength"] = 1
+    return schema | ({} if parameter.range is None else parameter.range.schema())
 
 
-def _fits(value: object, hint: object) -> bool:
-    wanted = _types(hint)
-    if not all(kind in TYPES for kind in wanted):
+def _has_type(value: object, types: tuple[Any, ...]) -> bool:
+    if not all(kind in JSON_TYPES for kind in types):
         return True
     if isinstance(value, list | tuple):
-        return tuple in wanted and all(isinstance(part, str) for part in value)
-    # True is an int to Python, and never meant as one; a whole number may stand for a share.
-    return type(value) in wanted or (type(value) is int and float in wanted)
+        return tuple in types and all(isinstance(part, str) for part in value)
+    # An exact comparison: bool is a subclass of int. An integer is a valid number.
+    return type(value) in types or (type(value) is int and float in types)

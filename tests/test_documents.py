@@ -146,17 +146,17 @@ def test_the_site_can_be_searched(site):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     places = {entry["location"] for entry in index["docs"] if "min_owners" in entry["text"]}
 
-    assert {"reference/knobs.html#of-a-release", "privacy.html#promised"} <= places
+    assert {"reference/parameters.html#release", "privacy.html#promised"} <= places
 
 
 def test_the_site_is_filled_in_from_the_code(site):
-    core, commands, knobs = (
+    core, commands, parameters = (
         (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
-        for name in ("core", "command-line", "knobs")
+        for name in ("core", "command-line", "parameters")
     )
 
     assert "Make every record's set the set of at least k users" in core
     assert "&gt;&gt;&gt;" in core
     assert "setanon release [OPTIONS] SOURCE..." in commands
-    assert "longest_line" in knobs
-    assert "<!-- knobs" not in knobs
+    assert "longest_line" in parameters
+    assert "<!-- parameters" not in parameters

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from setanon_core.errors import InvalidParameterError, SetanonError
-from setanon_dagster.cli.options import config_of, knob_options, several_k
+from setanon_dagster.cli.options import config_of, parameter_options, parse_ks
 from setanon_dagster.cli.progress import ReleaseProgress, print_line, print_summary, print_verdict
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
@@ -74,8 +74,8 @@ def main() -> None:
 )
 @SOURCE
 @click.option("--out", required=True, metavar="DIR", help="Folder of the releases.")
-@knob_options()
-def release(source: tuple[str, ...], out: str, **given: Any) -> None:  # noqa: ANN401 - the knobs
+@parameter_options()
+def release(source: tuple[str, ...], out: str, **given: Any) -> None:  # noqa: ANN401 - the parameters
     """Read SOURCE, anonymize, check, verify and publish it.
 
     SOURCE is TSV, CSV (also gzip) or Parquet, several files or a pattern, or a DuckDB file with
@@ -131,12 +131,12 @@ def demo(users: int, queries: int | None, seed: int, k: int, out: str | None) ->
 @main.command()
 @SOURCE
 @click.option(
-    "--k", "ks", default="2..20", show_default=True, callback=several_k, help="Which k to try."
+    "--k", "ks", default="2..20", show_default=True, callback=parse_ks, help="Which k to try."
 )
 @click.option("--compare", is_flag=True, help="Put the paper's method beside ours.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for sweep.csv and sweep.png.")
 @click.option("--plot", "figure", type=click.Path(path_type=Path), help="File of the figure.")
-@knob_options(but=["k", "name", "format", "engine"])
+@parameter_options(exclude=["k", "name", "format", "engine"])
 def sweep(
     source: tuple[str, ...],
     ks: tuple[int, ...],
@@ -144,7 +144,7 @@ def sweep(
     figure: Path | None,
     *,
     compare: bool,
-    **given: Any,  # noqa: ANN401 - the knobs
+    **given: Any,  # noqa: ANN401 - the parameters
 ) -> None:
     """Tell what a release of SOURCE would cost for each k; publish nothing."""
     from setanon_dagster.cli.sweep import HEADER, format_row, plot, sweep_rows, write_csv
@@ -167,8 +167,8 @@ def sweep(
 
 @main.command()
 @SOURCE
-@knob_options(but=["name", "format", "engine"])
-def utility(source: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401 - the knobs
+@parameter_options(exclude=["name", "format", "engine"])
+def utility(source: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401 - the parameters
     """Tell what a release of SOURCE would still be good for; publish nothing.
 
     Beside it stand the original, and the paper's method with p = 2.

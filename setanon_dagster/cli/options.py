@@ -1,109 +1,108 @@
-"""Options of the commands, made from the knobs: their sentences, their defaults, one list."""
+"""Command line options derived from the parameter declarations: help, type, default and metavar."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
 import click
 
+from setanon_core.declarations import Parameter, describe, parameters_of
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.config_schema import choices, defaults_of, hints_of, sentences
-from setanon_dagster.sources.source import Source
+from setanon_dagster.config_schema import ordered_parameters
+from setanon_dagster.sources.source import ColumnRange, DelimiterRange, Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 NOT_OPTIONS: Final = frozenset(
-    # What the commands have arguments for, and what only a definition of Dagster needs.
+    # Arguments of the commands, and the Dagster-only parameters.
     {"uri", "source", "out", "upstream", "partition", "start", "cron", "owners"}
 )
 
-SAID: Final[Mapping[str, str]] = {
-    "name": "Names the release in public: lower case letters, digits and _; its kind by default.",
-    "user_column": "Column of the users, by name or by position from 0; '' for baskets without.",
-    "table": "Table or view of SOURCE, a DuckDB file; with its schema if need be: schema.table.",
-}
-"""Where a field has a sentence for Python only."""
-
-MOST_KS: Final = 1000
-"""Of a range: more are a slip of the finger."""
+MAX_RANGE: Final = 1000
+"""Largest number of k in one range; larger ranges are probably typos."""
 
 
-def knob_options(*, but: Iterable[str] = ()) -> Callable[[F], F]:
-    """Decorate a command with an option for every knob of a release and of its source."""
-    left_out = NOT_OPTIONS | frozenset(but)
-    owners = (ReleaseConfig, Source)
-    made = [_option(own, name) for own in owners for name in hints_of(own) if name not in left_out]
+def parameter_options(*, exclude: Iterable[str] = ()) -> Callable[[F], F]:
+    """Decorate a command with an option for each parameter of a release and of its source."""
+    excluded = NOT_OPTIONS | frozenset(exclude)
+    options = [
+        _option(owner, parameter)
+        for owner in (ReleaseConfig, Source)
+        for parameter in ordered_parameters(owner)
+        if parameter.name not in excluded
+    ]
 
     def decorate(command: F) -> F:
-        for option in reversed(made):
+        for option in reversed(options):
             command = option(command)
         return command
 
     return decorate
 
 
-def config_of(uri: tuple[str, ...], out: str, given: Mapping[str, Any]) -> ReleaseConfig:
-    """What is asked for; refused before anything is read, if it is out of range or missing."""
-    of_source = {field.name for field in fields(Source)} & given.keys()
-    source = Source(uri[0] if len(uri) == 1 else uri, **{name: given[name] for name in of_source})
-    rest = {name: value for name, value in given.items() if name not in of_source}
-    if rest.get("name") is None:
-        # Not after the file: its name may be nobody's business.
-        rest["name"] = source.kind
-    config = ReleaseConfig(source=source, out=out, **rest)
-    config.params()  # the secret of the environment must do, too
+def config_of(uri: tuple[str, ...], out: str, values: Mapping[str, Any]) -> ReleaseConfig:
+    """Build the config from the options; bad values and missing files raise before any reading."""
+    of_source = parameters_of(Source).keys() & values.keys()
+    source = Source(uri[0] if len(uri) == 1 else uri, **{name: values[name] for name in of_source})
+    of_release = {name: value for name, value in values.items() if name not in of_source}
+    if of_release.get("name") is None:
+        # Not the file name: the name is published, and a file name may be private.
+        of_release["name"] = source.kind
+    config = ReleaseConfig(source=source, out=out, **of_release)
+    config.params()  # checks the secret in the environment
     try:
         _ = source.paths
-    except MalformedInputError as error:  # nobody has read anything yet: it is the argument
+    except MalformedInputError as error:  # a missing file is a bad argument here: exit code 2
         raise InvalidParameterError(str(error)) from None
     return config
 
 
-def several_k(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]:
-    """Ranges and single ones: 2..20, or 2,5,10, or 3."""
-    found: set[int] = set()
+def parse_ks(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]:
+    """Parse numbers and ranges of k, such as 2..20 or 2,5,10 or 3; sorted, without duplicates."""
+    ks: set[int] = set()
     for part in value.split(","):
         match = re.fullmatch(r"\s*(\d{1,9})(?:\.\.(\d{1,9}))?\s*", part, re.ASCII)
         low, high = (int(end or match[1]) for end in match.groups()) if match else (1, 0)
-        if low > high or high - low >= MOST_KS:
+        if low > high or high - low >= MAX_RANGE:
             raise InvalidParameterError(
-                "k must be a number, a range or several of them, such as 3, 2..20 or 2,5,10, of at "
-                f"most {MOST_KS} numbers each."
+                "k must be a number, a range or a list of both, such as 3, 2..20 or 2,5,10, with "
+                f"at most {MAX_RANGE} numbers per range."
             )
-        found.update(range(low, high + 1))
-    return tuple(sorted(found))
+        ks.update(range(low, high + 1))
+    return tuple(sorted(ks))
 
 
-def _option(owner: type, name: str) -> Callable[[F], F]:
-    """An option of a knob's name, type and default; what is out of range, the knob refuses."""
-    hint, defaults = hints_of(owner)[name], defaults_of(owner)
-    flag, default = "--" + name.replace("_", "-"), defaults.get(name)
-    told: dict[str, Any] = {"help": _told(owner, name)}
-    if name in defaults or name == "name":
-        told["default"] = default
+def _option(owner: type, parameter: Parameter) -> Callable[[F], F]:
+    """The option of one parameter. Values are checked by the dataclass, not by click."""
+    name = parameter.name
+    flag = "--" + name.replace("_", "-")
+    settings: dict[str, Any] = {"help": _help(owner, parameter)}
+    if name == "name":
+        settings |= {"default": None, "show_default": "the kind of the source"}
+    elif parameter.required:
+        settings["required"] = True
     else:
-        told["required"] = True
-    kinds = get_args(hint) or (hint,)
-    if bool in kinds:
-        # Where nothing is a third answer, there must be a way to say no.
-        names = flag if default is False else f"{flag}/--no-{flag.removeprefix('--')}"
-        return click.option(names, name, is_flag=True, **told)
-    if offered := choices(hint):
-        # Not click's own choice: the knob itself says what is allowed, and why.
-        told["metavar"] = "|".join(map(str, offered))
-    elif name.endswith("_column"):
-        told |= {"callback": _column, "metavar": "NAME|POSITION"}
-    elif name == "delimiter":
-        told |= {"callback": _delimiter, "metavar": "CHARACTER"}
+        settings |= {"default": parameter.default, "show_default": parameter.default is not None}
+    if bool in parameter.types:
+        # With the default None, both True and False need a flag.
+        no_flag = "" if parameter.default is False else f"/--no-{flag.removeprefix('--')}"
+        settings["show_default"] = False
+        return click.option(flag + no_flag, name, is_flag=True, **settings)
+    if parameter.choices:
+        # Not click.Choice: the error of the dataclass is more precise.
+        settings["metavar"] = "|".join(parameter.choices)
+    elif isinstance(parameter.range, ColumnRange):
+        settings |= {"callback": _parse_column, "metavar": "NAME|POSITION"}
+    elif isinstance(parameter.range, DelimiterRange):
+        settings |= {"callback": _parse_delimiter, "metavar": "CHARACTER"}
     else:
-        told["type"] = kinds[0]
-    return click.option(flag, name, show_default=default is not None, **told)
+        settings["type"] = parameter.types[0]
+    return click.option(flag, name, **settings)
 
 
-def _column(_: click.Context, param: click.Parameter, value: object) -> object:
-    """The name of a column, or its position; no letters at all stand for no user."""
+def _parse_column(_: click.Context, param: click.Parameter, value: object) -> object:
+    """Digits are a position, other text is a name; an empty user column is None."""
     if not isinstance(value, str):
         return value
     if not value and param.name == "user_column":
@@ -111,13 +110,13 @@ def _column(_: click.Context, param: click.Parameter, value: object) -> object:
     return int(value) if value.isascii() and value.isdigit() else value
 
 
-def _delimiter(_: click.Context, __: click.Parameter, value: object) -> object:
-    r"""One character; shells make it hard to type a tab, so \t is one."""
+def _parse_delimiter(_: click.Context, __: click.Parameter, value: object) -> object:
+    r"""Replace \t by a tab, which is hard to type in a shell."""
     return "\t" if value == r"\t" else value
 
 
-def _told(owner: type, name: str) -> str:
-    """What a knob is for, as one says it on a command line."""
-    text = SAID.get(name, sentences(owner).get(name, "")).replace("`", "")
-    text = re.sub(r'(\w+)="(\w+)"', r"--\1 \2", re.sub(r"^None:", "Left out:", text))
-    return text.replace("None:", "left out:")
+def _help(owner: type, parameter: Parameter) -> str:
+    """The description in the terms of the command line: an option left out has the value None."""
+    # An option whose default is another value takes '' for None.
+    none = "default:" if parameter.default is None else "'':"
+    return describe(owner, parameter.name).replace("`", "").replace("None:", none)

@@ -1,159 +1,194 @@
-"""The knobs of a source: frozen, and checked once when made."""
+"""Parameters of a source: a frozen dataclass, checked when it is built."""
 
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
+from setanon_core.declarations import check_parameters
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.ranges import check_choice, check_integer
+from setanon_core.ranges import AtLeast, check_integer
 from setanon_dagster.sources.csv_records import Encoding
-from setanon_dagster.sources.times import time_sql
+from setanon_dagster.sources.times import NAMED_FORMATS, time_sql
 
 Kind = Literal["log", "baskets"]
 Layout = Literal["pairs", "lines"]
-Column = str | int
 
-KINDS: Final[tuple[str, ...]] = get_args(Kind)
-LAYOUTS: Final[tuple[str, ...]] = get_args(Layout)
-ENCODINGS: Final[tuple[str, ...]] = get_args(Encoding)
-NO_DELIMITER: Final = '"\r\n\0'
+NOT_DELIMITERS: Final = '"\r\n\0'
+PARQUET_SUFFIXES: Final = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange:
+    """Column names that are not blank, and column positions."""
+
+    text: str = "a column name, or a position from 0"
+
+    def check(self, name: str, value: object) -> str | int:
+        """Return the name unchanged, or the position as a plain integer."""
+        column = value if isinstance(value, str) else check_integer(name, value)
+        if not column.strip() if isinstance(column, str) else column < 0:
+            raise InvalidParameterError(f"{name} must be {self.text}.")
+        return column
+
+    def schema(self) -> dict[str, Any]:
+        """Return the range as JSON schema keywords."""
+        return {"minimum": 0, "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class DelimiterRange:
+    """Single ASCII characters that cannot be part of a quoted cell or a line end."""
+
+    text: str = "one ASCII character, but not a quote, line end or NUL"
+
+    def check(self, name: str, value: object) -> str:
+        """Return the character unchanged."""
+        if not isinstance(value, str):
+            raise InvalidParameterError(
+                f"{name} must be {self.text}; got a value of type {type(value).__name__}."
+            )
+        if len(value) != 1 or not value.isascii() or value in NOT_DELIMITERS:
+            raise InvalidParameterError(f"{name} must be {self.text}; got {len(value)} characters.")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """Return the range as JSON schema keywords."""
+        return {"minLength": 1, "maxLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormatRange:
+    """The named time formats, and every strptime format that DuckDB accepts."""
+
+    text: str = f"one of {', '.join(NAMED_FORMATS)}, or a strptime format such as %d/%m/%Y"
+
+    def check(self, name: str, value: object) -> str:  # noqa: ARG002 - part of the protocol
+        """Return the format unchanged."""
+        time_sql(str(value))
+        return str(value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return no keywords: JSON schema cannot express the range."""
+        return {}
+
+
+Column = Annotated[str | int, ColumnRange()]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows are and how they are written; columns go by name, or by position from 0."""
+    """Where the rows are, and how they are written."""
 
     uri: str | tuple[str, ...]
-    """Path or glob of text (TSV, CSV, also gzip) or Parquet files, several, or a DuckDB file."""
+    """Path, glob or list of text files (TSV, CSV, also gzip) or Parquet files; or a DuckDB file."""
 
     kind: Kind = "log"
-    """`log`: user, time and query; `baskets`: records of items, with or without their users."""
+    """log: rows of user, time and query; baskets: sets of items, with or without users."""
 
     table: str | None = None
-    """Table or view of the DuckDB file `uri`, with its schema if need be: `schema.table`."""
+    """Table or view of the DuckDB file; `schema.table` outside the default schema."""
 
     user_column: Column | None = "user"
-    """None: baskets without users. Left as it is, baskets may have such a column or not."""
+    """Column of the users; baskets may lack the default column. None: baskets without users."""
 
     time_column: Column = "time"
-    """Column of the times of a log, by name or by position from 0."""
+    """Column of the times of a log."""
 
     query_column: Column = "query"
-    """Column of the queries of a log, by name or by position from 0."""
+    """Column of the queries of a log."""
 
     record_column: Column = "record"
-    """Column that says which basket a row is of, by name or by position from 0."""
+    """Column of the basket that a row belongs to."""
 
     item_column: Column = "item"
-    """Column of the items of baskets, by name or by position from 0."""
+    """Column of the items of baskets."""
 
     header: bool | None = None
-    """None: the first line is a header if it has the names of the columns, in any case."""
+    """Whether the first line is a header; None: yes if it has the column names, in any case."""
 
-    delimiter: str | None = None
-    """None: tab for .tsv, .log and .txt, comma for .csv; else found out from the first lines."""
+    delimiter: Annotated[str, DelimiterRange()] | None = None
+    """Separator of cells; None: tab for .tsv, .log and .txt, comma for .csv, otherwise detected."""
 
     quoting: bool | None = None
-    """Whether quotes enclose cells (RFC 4180); None: unless the delimiter is a tab or a blank."""
+    """Whether quotes enclose cells (RFC 4180); None: unless the delimiter is a tab or space."""
 
     encoding: Encoding = "utf-8"
-    """How a text file is encoded."""
+    """Encoding of text files."""
 
-    time_format: str | None = None
-    """iso, epoch, yymmddhhmmss, yyyymmddhhmmss or a format of strptime; None: found out.
+    time_format: Annotated[str, TimeFormatRange()] | None = None
+    """Format of the times; None: detected.
 
-    Found out means: the one of these four that reads most times among the first rows (8 MB of
-    text) with any that can be read. It then holds for the whole file. Times with an offset
-    become UTC, others stay as they are. To be found out, epoch seconds have 9 to 11 digits.
+    Detection selects the named format that reads most times of the first rows (8 MB of text), and
+    applies it to the complete file. Times with an offset are converted to UTC, others are
+    unchanged. Epoch seconds are detected if they have 9 to 11 digits.
     """
 
     layout: Layout = "pairs"
-    """Baskets as (record, item) pairs, or one basket a line, named by the number of its line."""
+    """Baskets as pairs (record and item per row), or as lines (one basket per numbered line)."""
 
     with_user: bool = False
-    """Whether the first cell of a line is the user, with `layout="lines"`."""
+    """Whether the first cell of a line is the user, for layout lines."""
 
-    longest_line: int = 1_000_000
-    """Bytes; a line that is longer is set aside, and so is a quoted cell that never ends."""
+    longest_line: Annotated[int, AtLeast(1)] = 1_000_000
+    """Bytes per line; longer lines and quoted cells without an end are rejected."""
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range, or does not go together."""
-        check_choice("kind", self.kind, KINDS)
-        check_choice("layout", self.layout, LAYOUTS)
-        check_choice("encoding", self.encoding, ENCODINGS)
-        object.__setattr__(self, "longest_line", check_integer("longest_line", self.longest_line))
-        if self.longest_line < 1:
-            raise InvalidParameterError(
-                f"longest_line must be at least 1; got {self.longest_line}."
-            )
-        mark = self.delimiter
-        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in NO_DELIMITER):
-            raise InvalidParameterError(
-                "delimiter must be one ASCII character, and no quote, line end or NUL; got "
-                f"{len(mark)} characters."
-            )
-        if self.time_format is not None:
-            time_sql(self.time_format)
+        """Check all fields, then their combinations."""
+        check_parameters(self)
         if (self.layout == "lines" or self.user_column is None) and self.kind == "log":
             raise InvalidParameterError(
-                "a log must have a row for each query, with its user; got "
+                "a log must have one row per query, with its user; got "
                 f"layout={self.layout!r}, user_column={self.user_column!r}. "
                 "Use kind='baskets' for sets without users or times."
             )
         if self.with_user and self.layout != "lines":
             raise InvalidParameterError(
-                "with_user must go with layout='lines'; got layout='pairs'. Set user_column."
+                "with_user must be used with layout='lines'; got layout='pairs'. Set user_column."
             )
-        tabular = self.table is not None or str(self.uri).lower().endswith((".parquet", ".pq"))
-        if tabular and self.layout == "lines":
+        parquet = any(uri.lower().endswith(PARQUET_SUFFIXES) for uri in self.uris)
+        if (self.table is not None or parquet) and self.layout == "lines":
             raise InvalidParameterError(
-                "layout='lines' must go with text files; tables have layout='pairs'."
+                "layout='lines' must be used with text files; got a table or a Parquet file. "
+                "Use layout='pairs'."
             )
-        for name in ("user_column", "time_column", "query_column", "record_column", "item_column"):
-            _check_column(name, getattr(self, name))
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The paths and globs, as a tuple even if there is only one."""
+        return (self.uri,) if isinstance(self.uri, str) else tuple(self.uri)
 
     @property
     def name(self) -> str:
-        """What to call the source in an error."""
+        """The source as error messages name it."""
         files = self.uri if isinstance(self.uri, str) else f"a source of {len(self.uri)} files"
         return files if self.table is None else f"table {self.table} of {files}"
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns wanted, in the order of the table they go to."""
+        """The columns to read, in the order of the target table."""
         if self.kind == "log":
-            assert self.user_column is not None  # noqa: S101 - refused when made
+            assert self.user_column is not None  # noqa: S101 - checked in __post_init__
             return self.user_column, self.time_column, self.query_column
         pair = self.record_column, self.item_column
         return pair if self.user_column is None else (*pair, self.user_column)
 
     @property
     def paths(self) -> list[Path]:
-        """The files, in the order of their names; a missing one is refused."""
-        named = (self.uri,) if isinstance(self.uri, str) else self.uri
-        found: list[Path] = []
-        for name in named:
-            plain = Path(name).exists() or not has_magic(name)
-            matches = [name] if plain else sorted(glob(name))  # noqa: PTH207 - absolute ones too
+        """The files, those of a glob sorted by name; `MalformedInputError` if there is none."""
+        files: list[Path] = []
+        for uri in self.uris:
+            is_glob = has_magic(uri) and not Path(uri).exists()
+            matches = sorted(glob(uri)) if is_glob else [uri]  # noqa: PTH207 - also absolute globs
             paths = [Path(match) for match in matches]
-            missing = not paths or not all(path.is_file() for path in paths)
-            if missing:
+            if not paths or not all(path.is_file() for path in paths):
                 raise MalformedInputError(
-                    f"{name} must be a file, or a pattern that files match; there is none. "
-                    "Look for the path, and for the directory that it is relative to."
+                    f"{uri} must be a file, or a pattern that files match; there is none. "
+                    "Check the path, and the directory that it is relative to."
                 )
-            found.extend(paths)
-        return found
-
-
-def _check_column(name: str, column: object) -> None:
-    """Refuse what is neither a name nor a position."""
-    if column is None and name == "user_column":
-        return
-    if not (column.strip() if isinstance(column, str) else check_integer(name, column) >= 0):
-        raise InvalidParameterError(f"{name} must be a name, or a position from 0 on.")
+            files.extend(paths)
+        return files
 
 
 DEFAULTS: Final = Source("")
-"""What the knobs are when nobody has turned them."""
+"""A source with all default values."""

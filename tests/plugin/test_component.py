@@ -1,4 +1,4 @@
-"""A release as a component: what it is made of, and how it runs."""
+"""The release component: its definitions, its subclasses, and a run from YAML."""
 
 import subprocess
 import sys
@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 from dagster_shared.libraries import DagsterLibraryRegistry
-from support.components import LEAST, STAGES, TYPE, complaints, schema
+from support.components import ATTRIBUTES, STAGES, TYPE, schema, schema_errors
 
 import setanon_dagster
 from setanon_dagster import SetanonReleaseComponent
 
-# What Dagster warns of when it loads any YAML of its own accord.
+# Warnings of Dagster whenever it loads YAML.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
     pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),
@@ -43,10 +43,10 @@ def write_log(path, users=6):
     path.write_text("\n".join(["user\ttime\tquery", *rows]) + "\n", encoding="utf-8")
 
 
-@pytest.mark.filterwarnings("ignore:module 'sre_")  # in what Great Expectations imports
-def test_a_release_runs_from_yaml_with_its_paths_from_the_root_of_the_project(monkeypatch):
-    monkeypatch.setenv("LEAST_USERS", "3")
-    attributes = {**LEAST, "k": "{{ env('LEAST_USERS') }}", "out": "a/b"}
+@pytest.mark.filterwarnings("ignore:module 'sre_")  # in an import of Great Expectations
+def test_release_from_yaml_reads_and_writes_below_the_project_root(monkeypatch):
+    monkeypatch.setenv("MIN_USERS", "3")
+    attributes = {**ATTRIBUTES, "k": "{{ env('MIN_USERS') }}", "out": "a/b"}
     with create_defs_folder_sandbox() as sandbox:
         write_log(sandbox.project_root / "data" / "log.tsv")
         path = sandbox.scaffold_component(
@@ -78,22 +78,22 @@ def test_a_release_runs_from_yaml_with_its_paths_from_the_root_of_the_project(mo
         }
 
 
-def test_subclasses_change_assets_by_overriding_get_asset_spec():
-    made = Renamed.from_attributes_dict(attributes=LEAST)
+def test_subclass_renames_assets_by_overriding_get_asset_spec():
+    renamed = Renamed.from_attributes_dict(attributes=ATTRIBUTES)
     tree = dg.ComponentTree.for_test()
-    graph = made.build_defs(tree.load_context).resolve_asset_graph()
+    graph = renamed.build_defs(tree.load_context).resolve_asset_graph()
     assert {key.to_user_string() for key in graph.get_all_asset_keys()} == {
         f"shop/searches/{stage}" for stage in STAGES
     }
     assert all(graph.get(key).tags["team"] == "privacy" for key in graph.get_all_asset_keys())
 
 
-def test_an_upstream_asset_stands_in_for_the_file():
-    given = {"name": "searches", "k": 3, "out": "out", "upstream": "team/queries"}
-    assert complaints(given) == []
-    made = SetanonReleaseComponent.from_attributes_dict(attributes=given)
+def test_upstream_asset_replaces_the_source_file():
+    attributes = {"name": "searches", "k": 3, "out": "out", "upstream": "team/queries"}
+    assert schema_errors(attributes) == []
+    component = SetanonReleaseComponent.from_attributes_dict(attributes=attributes)
     defs = dg.Definitions.merge(
-        made.build_defs(dg.ComponentTree.for_test().load_context),
+        component.build_defs(dg.ComponentTree.for_test().load_context),
         dg.Definitions(assets=[dg.AssetSpec(dg.AssetKey(["team", "queries"]))]),
     )
     graph = defs.resolve_asset_graph()
@@ -103,26 +103,26 @@ def test_an_upstream_asset_stands_in_for_the_file():
 
 @dataclass(frozen=True, kw_only=True)
 class Tagged(SetanonReleaseComponent):
-    team: str = "nobody"
-    """Who looks after the release."""
+    team: str = "none"
+    """Team that maintains the release."""
 
     def get_asset_spec(self, stage):
         return super().get_asset_spec(stage).merge_attributes(tags={"team": self.team})
 
 
-def test_a_subclass_may_have_knobs_of_its_own():
-    told = schema(Tagged)["properties"]
-    assert told.keys() - schema()["properties"].keys() == {"team"}
-    assert told["team"]["description"] == "Who looks after the release."
-    made = Tagged.from_attributes_dict(attributes={**LEAST, "team": "privacy"})
-    graph = made.build_defs(dg.ComponentTree.for_test().load_context).resolve_asset_graph()
+def test_subclass_may_declare_more_parameters():
+    properties = schema(Tagged)["properties"]
+    assert properties.keys() - schema()["properties"].keys() == {"team"}
+    assert properties["team"]["description"] == "Team that maintains the release."
+    tagged = Tagged.from_attributes_dict(attributes={**ATTRIBUTES, "team": "privacy"})
+    graph = tagged.build_defs(dg.ComponentTree.for_test().load_context).resolve_asset_graph()
     assert {graph.get(key).tags["team"] for key in graph.get_all_asset_keys()} == {"privacy"}
 
 
-def test_several_releases_share_a_project():
-    second = {**LEAST, "name": "baskets", "source": {"uri": "b.csv", "kind": "baskets"}}
+def test_project_may_have_several_releases():
+    second = {**ATTRIBUTES, "name": "baskets", "source": {"uri": "b.csv", "kind": "baskets"}}
     with create_defs_folder_sandbox() as sandbox:
-        for attributes in (LEAST, second):
+        for attributes in (ATTRIBUTES, second):
             sandbox.scaffold_component(
                 SetanonReleaseComponent,
                 attributes["name"],
@@ -134,7 +134,7 @@ def test_several_releases_share_a_project():
             assert defs.get_repository_def().get_all_jobs()
 
 
-def test_public_names_are_found_and_listed():
+def test_public_names_are_importable_and_listed():
     for name in setanon_dagster.__all__:
         assert getattr(setanon_dagster, name).__module__.startswith("setanon_dagster")
         assert name in dir(setanon_dagster)
@@ -144,19 +144,19 @@ def test_public_names_are_found_and_listed():
     assert "setanon" in DagsterLibraryRegistry.get()
 
 
-LOADED = """
+LOAD_DEFINITIONS = """
 import sys
 import setanon_dagster
 assert "dagster" not in sys.modules, "import setanon_dagster loads dagster"
 assert "pyarrow" not in sys.modules, "import setanon_dagster loads pyarrow"
-made = setanon_dagster.SetanonReleaseComponent.from_attributes_dict(
+component = setanon_dagster.SetanonReleaseComponent.from_attributes_dict(
     attributes=dict(name="searches", source=dict(uri="x"), k=3, out="out"))
 import dagster as dg
-made.build_defs(dg.ComponentTree.for_test().load_context).get_repository_def()
+component.build_defs(dg.ComponentTree.for_test().load_context).get_repository_def()
 heavy = {"great_expectations", "scipy.optimize", "pyspark", "pandas"} & set(sys.modules)
 assert not heavy, f"{heavy} loaded with the definitions: see python -X importtime"
 """
 
 
-def test_loading_definitions_imports_nothing_heavy():
-    subprocess.run([sys.executable, "-c", LOADED], check=True, cwd=ROOT)  # noqa: S603
+def test_loading_definitions_imports_no_heavy_library():
+    subprocess.run([sys.executable, "-c", LOAD_DEFINITIONS], check=True, cwd=ROOT)  # noqa: S603

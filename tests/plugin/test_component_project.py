@@ -1,4 +1,4 @@
-"""A project of somebody's own, and what `dg` does in it."""
+"""The `dg` command in a project that uses the component."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A project as its owner would have it, and a way to run `dg` in it."""
+    """A project of a user of the component, and a function that runs `dg` in it."""
     root = tmp_path_factory.mktemp("shop")
     package = root / "src" / "shop"
     (package / "defs").mkdir(parents=True)
@@ -33,7 +33,7 @@ def project(tmp_path_factory):
     )
     (root / "home").mkdir()
     (root / "home" / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    # What the entry point says once it is installed, whatever is installed here.
+    # The entry points of pyproject.toml, which may differ from the installed ones.
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     (installed := root / "site" / "probe-0.dist-info").mkdir(parents=True)
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: probe\nVersion: 0\n")
@@ -63,37 +63,37 @@ def project(tmp_path_factory):
     return root, run
 
 
-def test_a_project_lists_scaffolds_checks_and_loads_the_component(project):
+def test_dg_lists_scaffolds_checks_and_loads_the_component(project):
     root, run = project
     listed = json.loads(run("list", "components", "--json").stdout)["items"]
     assert TYPE in {item["key"] for item in listed}
 
-    made = run("scaffold", "defs", TYPE, "searches", "--source", "data/log.tsv", "--k", "4")
-    assert made.returncode == 0, made.stderr
+    scaffolded = run("scaffold", "defs", TYPE, "searches", "--source", "data/log.tsv", "--k", "4")
+    assert scaffolded.returncode == 0, scaffolded.stderr
     assert "k: 4" in (root / "src/shop/defs/searches/defs.yaml").read_text()
 
     assert run("check", "yaml").returncode == 0
-    found = json.loads(run("list", "defs", "--json").stdout)
-    assert {asset["asset_key"] for asset in found["assets"]} == {
+    definitions = json.loads(run("list", "defs", "--json").stdout)
+    assert {asset["asset_key"] for asset in definitions["assets"]} == {
         f"searches/{stage}" for stage in STAGES
     }
 
 
-def test_a_project_is_told_what_is_wrong_and_where(project):
+def test_dg_check_yaml_prints_each_error_with_its_line(project):
     root, run = project
     path = root / "src" / "shop" / "defs" / "wrong" / "defs.yaml"
     path.parent.mkdir()
     path.write_text(
         f"type: {TYPE}\nattributes:\n  name: wrong\n  k: 1\n  method: foo\n  out: out\n"
     )
-    said = run("check", "yaml", str(path.parent.parent))
+    checked = run("check", "yaml", str(path.parent.parent))
     path.unlink()
     path.parent.rmdir()
-    assert said.returncode == 1
-    for sentence in (
+    assert checked.returncode == 1
+    for message in (
         "defs.yaml:4",
         "1 is less than the minimum of 2",
         "'foo' is not one of ['best', 'paper']",
         "'source' is a required property",
     ):
-        assert sentence in said.stdout
+        assert message in checked.stdout

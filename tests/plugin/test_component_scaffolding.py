@@ -1,4 +1,4 @@
-"""Files that a release begins with, as `dg scaffold` writes them."""
+"""Files written by `dg scaffold defs` for a release."""
 
 from dataclasses import fields
 
@@ -12,20 +12,20 @@ from support.components import STAGES, TYPE, component
 
 from setanon_dagster import ReleaseConfig, SetanonReleaseComponent, Source
 
-# What Dagster warns of when it loads any YAML of its own accord.
+# Warnings of Dagster whenever it loads YAML.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
     pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),
 ]
 
 
-def test_a_scaffolded_release_loads_with_all_its_definitions():
+def test_scaffolded_release_loads_with_all_definitions():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
             SetanonReleaseComponent, "searches", {"source": "data/log.tsv", "k": 4}
         )
-        with sandbox.load_component_and_build_defs(path) as (made, defs):
-            assert made.release == ReleaseConfig(
+        with sandbox.load_component_and_build_defs(path) as (loaded, defs):
+            assert loaded.release == ReleaseConfig(
                 name="searches", source=Source("data/log.tsv"), k=4, out="out"
             )
             graph = defs.resolve_asset_graph()
@@ -39,35 +39,35 @@ def test_a_scaffolded_release_loads_with_all_its_definitions():
             assert defs.resolve_sensor_def("searches_source_sensor")
 
 
-def test_a_scaffolded_file_names_every_knob_once_and_none_is_active_by_accident():
+def test_scaffolded_file_lists_every_parameter_once_and_sets_only_the_given_ones():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(SetanonReleaseComponent, "searches")
         lines = (path / "defs.yaml").read_text(encoding="utf-8").splitlines()
-    shown = [line.strip().lstrip("#").split(":")[0] for line in lines if not _is_sentence(line)]
-    knobs = [field.name for owner in (ReleaseConfig, Source) for field in fields(owner)]
-    assert sorted(shown) == sorted([*knobs, "type", "attributes"])
+    listed = [line.strip().lstrip("#").split(":")[0] for line in lines if not _is_comment(line)]
+    names = [field.name for owner in (ReleaseConfig, Source) for field in fields(owner)]
+    assert sorted(listed) == sorted([*names, "type", "attributes"])
     active = {line.split(":")[0].strip() for line in lines if line and "#" not in line}
     assert active == {"type", "attributes", "name", "source", "uri", "kind", "k", "out"}
 
 
-def _is_sentence(line):
+def _is_comment(line):
     return not line.strip() or line.strip().startswith("# ")
 
 
-def test_every_default_that_a_scaffolded_file_shows_is_the_default():
+def test_commented_defaults_of_a_scaffolded_file_are_the_real_defaults():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(SetanonReleaseComponent, "searches") / "defs.yaml"
         lines = path.read_text(encoding="utf-8").splitlines()
         path.write_text(
-            "\n".join(line if _is_sentence(line) else line.replace("#", "", 1) for line in lines),
+            "\n".join(line if _is_comment(line) else line.replace("#", "", 1) for line in lines),
             encoding="utf-8",
         )
-        with sandbox.load_component_and_build_defs(path.parent) as (made, _):
-            assert made.release == component().release
+        with sandbox.load_component_and_build_defs(path.parent) as (loaded, _):
+            assert loaded.release == component().release
 
 
 @pytest.mark.filterwarnings("ignore::dagster.PreviewWarning")
-def test_a_release_is_scaffolded_in_python_too():
+def test_release_can_be_scaffolded_in_python():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
             SetanonReleaseComponent, "9-Baskets", {"kind": "baskets"}, "python"
@@ -77,15 +77,17 @@ def test_a_release_is_scaffolded_in_python_too():
             assert dg.AssetKey(["release_9_baskets", "raw_baskets"]) in keys
 
 
-@pytest.mark.parametrize(("params", "said"), [({"k": 1}, "at least 2"), ({"kind": "x"}, "'log'")])
-def test_nothing_is_scaffolded_that_would_not_load(params, said):
+@pytest.mark.parametrize(
+    ("params", "message"), [({"k": 1}, "at least 2"), ({"kind": "x"}, "'log'")]
+)
+def test_values_that_would_not_load_are_not_scaffolded(params, message):
     with create_defs_folder_sandbox() as sandbox:
-        with pytest.raises(ValidationError, match=said):
+        with pytest.raises(ValidationError, match=message):
             sandbox.scaffold_component(SetanonReleaseComponent, "searches", params)
         assert not (sandbox.defs_folder_path / "searches").exists()
 
 
-def test_a_release_is_scaffolded_behind_another_one_in_its_file(tmp_path):
+def test_release_is_appended_to_an_existing_file(tmp_path):
     path = tmp_path / "visits" / "defs.yaml"
     path.parent.mkdir()
     path.write_text("type: first\n", encoding="utf-8")

@@ -73,20 +73,6 @@ def test_missing_files_tables_and_columns_are_named(tmp_path):
         read_source(Source(str(path), table="nowhere"))
 
 
-@pytest.mark.parametrize(
-    "knobs",
-    [
-        {"kind": "logs"}, {"layout": "lines"}, {"encoding": "utf-16"}, {"longest_line": 0},
-        {"delimiter": '"'}, {"delimiter": "ab"}, {"time_format": "%Q"}, {"time_format": "when"},
-        {"user_column": None}, {"user_column": -1}, {"time_column": True}, {"query_column": " "},
-        {"with_user": True}, {"kind": "baskets", "layout": "lines", "table": "t"},
-    ],
-)  # fmt: skip
-def test_knobs_out_of_range_are_refused(knobs):
-    with pytest.raises(InvalidParameterError):
-        Source("x", **knobs)
-
-
 def test_windows_are_of_logs_and_start_before_they_end():
     day = datetime(2024, 1, 1)
     with pytest.raises(InvalidParameterError, match="start before it ends"):

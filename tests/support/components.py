@@ -1,4 +1,4 @@
-"""A component as tests make it, and what is said of attributes that will not do."""
+"""A component with the required attributes, and the errors for other attributes."""
 
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from setanon_dagster import SetanonReleaseComponent
 
 TYPE = "setanon_dagster.SetanonReleaseComponent"
-LEAST = {"name": "searches", "source": {"uri": "data/log.tsv"}, "k": 3, "out": "out"}
+ATTRIBUTES = {"name": "searches", "source": {"uri": "data/log.tsv"}, "k": 3, "out": "out"}
 STAGES = {
     "raw_log",
     "rejected_rows",
@@ -20,22 +20,22 @@ STAGES = {
 
 
 def component(**changes):
-    return SetanonReleaseComponent.from_attributes_dict(attributes={**LEAST, **changes})
+    return SetanonReleaseComponent.from_attributes_dict(attributes={**ATTRIBUTES, **changes})
 
 
-def schema(kind=SetanonReleaseComponent):
-    return kind.model().model_json_schema()
+def schema(component_type=SetanonReleaseComponent):
+    return component_type.model().model_json_schema()
 
 
-def complaints(attributes):
-    """What `dg check yaml` says of these attributes."""
+def schema_errors(attributes):
+    """The errors that `dg check yaml` prints for these attributes."""
     return [error.message for error in Draft202012Validator(schema()).iter_errors(attributes)]
 
 
-def refused(given):
-    """What is said when a file with these attributes is loaded."""
+def loading_error(attributes):
+    """The error when a file with these attributes is loaded."""
     try:
-        SetanonReleaseComponent.from_attributes_dict(attributes=given)
-    except ValidationError as error:  # kept by a name, it would keep all modules until the end
+        SetanonReleaseComponent.from_attributes_dict(attributes=attributes)
+    except ValidationError as error:  # not returned itself: its traceback keeps modules alive
         return str(error)
-    return "nothing was refused"
+    return "no error"
