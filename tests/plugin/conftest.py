@@ -56,14 +56,14 @@ def stored(good, tmp_path):
 
 @pytest.fixture
 def read(tmp_path):
-    """Read these bytes as a source of this name."""
+    """A function that reads bytes as a source file of the given name."""
     pytest.importorskip("duckdb")
     from setanon_dagster.sources.read import read_source
     from setanon_dagster.sources.source import Source
 
-    def reading(data, name="log.tsv", window=None, **knobs):
+    def read_bytes(data, name="log.tsv", window=None, **parameters):
         path = tmp_path / name
         path.write_bytes(data)
-        return read_source(Source(str(path), **knobs), window)
+        return read_source(Source(str(path), **parameters), window)
 
-    return reading
+    return read_bytes

@@ -1,4 +1,4 @@
-"""Files are whole or not there, and private until they are complete."""
+"""Atomic writes: complete files with their mode, or no change."""
 
 import stat
 
@@ -11,7 +11,7 @@ def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_file_has_its_name_and_mode_when_it_is_complete(tmp_path):
+def test_a_file_gets_its_name_and_mode_when_it_is_complete(tmp_path):
     target = tmp_path / "page.html"
     with atomic_write(target, 0o644) as file:
         assert (mode(file), file.parent, file.suffix) == (0o600, tmp_path, ".part")
@@ -21,7 +21,7 @@ def test_a_file_has_its_name_and_mode_when_it_is_complete(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path):
     target = tmp_path / "page.html"
     target.write_text("old")
     with pytest.raises(LookupError), atomic_write(target) as file:

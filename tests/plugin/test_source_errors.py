@@ -1,12 +1,12 @@
-"""Sources that cannot be used: what is said of them, and that it says nothing of the content."""
+"""Sources that are refused: error messages name parameters and counts, never cells."""
 
-# ruff: noqa: DTZ001, SLF001 - times of a log have no zone; a loss is staged
+# ruff: noqa: DTZ001, SLF001 - times of a log have no zone; a lost line is simulated
 
 import gzip
 from datetime import datetime, timedelta
 
 import pytest
-from support.sourced import HEADER, table_of
+from support.source_rows import HEADER, write_duckdb_file
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
 from setanon_dagster.sources.loading import RowLoader
@@ -22,13 +22,13 @@ def test_a_source_without_a_usable_row_is_refused(read, data):
         read(data)
 
 
-def test_utf_16_is_refused_with_its_reason(read):
+def test_utf_16_is_refused_with_a_reason(read):
     with pytest.raises(MalformedInputError, match="encoding: 2"):
         read("u1\t2024-01-02\tq\n".encode("utf-16"))
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "knobs"),
+    ("name", "data", "parameters"),
     [
         ("x.tsv", f"{CANARY}\t{CANARY}\n", {}),
         ("x.tsv", f"{CANARY}\t{CANARY}\t{CANARY}\t{CANARY}\n", {}),
@@ -46,25 +46,25 @@ def test_utf_16_is_refused_with_its_reason(read):
         ("x.tsv", f"\x1f\x00{CANARY}", {}),
     ],
 )
-def test_errors_tell_what_is_wanted_and_nothing_of_the_content(read, name, data, knobs):
+def test_error_messages_contain_no_data(read, name, data, parameters):
     with pytest.raises(MalformedInputError) as caught:
-        read(data.encode(), name, **knobs)
+        read(data.encode(), name, **parameters)
     assert CANARY not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_a_broken_gzip_file_is_refused(read):
-    whole = gzip.compress(HEADER + b"u1\t2024-01-02\tq\n" * 99)
+def test_a_truncated_gzip_file_is_refused(read):
+    compressed = gzip.compress(HEADER + b"u1\t2024-01-02\tq\n" * 99)
     with pytest.raises(MalformedInputError, match="EOFError"):
-        read(whole[:-20], "x.tsv.gz")
+        read(compressed[:-20], "x.tsv.gz")
 
 
-def test_missing_files_tables_and_columns_are_named(tmp_path):
+def test_missing_files_tables_and_columns_are_refused(tmp_path):
     for uri in (tmp_path / "none.tsv", tmp_path / "*.tsv", tmp_path):
         with pytest.raises(MalformedInputError, match="must be a file, or a pattern"):
             read_source(Source(str(uri)))
-    path = table_of(tmp_path / "x.duckdb", "SELECT 1 AS client, [1] AS time, 'q' AS query")
+    path = write_duckdb_file(tmp_path / "x.duckdb", "SELECT 1 AS client, [1] AS time, 'q' AS query")
     with pytest.raises(MalformedInputError, match=r"user, time, query.*the table has 3 columns"):
         read_source(Source(str(path), table="my log"))
     with pytest.raises(MalformedInputError, match="1 of them have nested or binary types"):
@@ -73,7 +73,7 @@ def test_missing_files_tables_and_columns_are_named(tmp_path):
         read_source(Source(str(path), table="nowhere"))
 
 
-def test_windows_are_of_logs_and_start_before_they_end():
+def test_windows_require_a_log_and_a_start_before_the_end():
     day = datetime(2024, 1, 1)
     with pytest.raises(InvalidParameterError, match="start before it ends"):
         read_source(Source("x"), (day, day))
@@ -81,20 +81,20 @@ def test_windows_are_of_logs_and_start_before_they_end():
         read_source(Source("x", kind="baskets"), (day, day + timedelta(days=1)))
 
 
-def test_a_lost_line_is_noticed(read, monkeypatch):
+def test_a_lost_line_is_an_error(read, monkeypatch):
     insert = RowLoader._insert
 
-    def forgetful(self, notation):
-        insert(self, notation)
+    def insert_and_lose_a_line(self, parse_time):
+        insert(self, parse_time)
         self.connection.execute(f"DELETE FROM {self.table} WHERE line = 2").fetchall()  # noqa: S608
 
-    monkeypatch.setattr(RowLoader, "_insert", forgetful)
+    monkeypatch.setattr(RowLoader, "_insert", insert_and_lose_a_line)
     with pytest.raises(SetanonError, match="every line must be accepted"):
         read(HEADER + b"u\t2024-01-01\tq\n" * 3)
 
 
 @pytest.mark.parametrize("header", ["query\ttime\tuid", "Search\tWhen\tAnonID"])
-def test_a_header_of_other_names_is_not_taken_for_a_row(tmp_path, header):
+def test_a_header_with_other_names_is_not_read_as_a_row(tmp_path, header):
     path = tmp_path / "log.tsv"
     path.write_text(header + "\npine straw\t2024-01-02\tu1\nmulch\t2024-01-02\tu2\n")
 

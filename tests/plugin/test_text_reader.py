@@ -1,0 +1,132 @@
+"""Logs in text files: accepted formats, and the reasons for rejected lines."""
+
+import gzip
+
+import pytest
+from support.source_rows import HEADER, ROW, accepted, rejected
+
+from setanon_dagster.sources import csv_batches
+from setanon_dagster.sources.line_blocks import line_blocks
+from setanon_dagster.sources.loading import REASONS
+
+
+def test_clean_blocks_are_parsed_by_the_fast_parser(read, monkeypatch):
+    monkeypatch.setattr(csv_batches, "_parse_slow", None)
+    assert read(HEADER + b"u1\t2024-01-02 03:04:05\tpine straw\n" * 3).accepted_lines == 3
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"user\ttime\tquery\nu1\t2024-01-02 03:04:05\tpine straw\n",
+        b"\xef\xbb\xbfUSER\tTime\tquery\r\nu1\t2024-01-02 03:04:05\tpine straw",
+        b"Query\textra\tUSER\ttime\npine straw\t\tu1\t2024-01-02T03:04:05Z\n",
+        b"time\tquery\tuser\n1704164645\tpine straw\tu1\r",
+        b"user\ttime\tquery\nu1\t240102030405\tpine straw\n",
+        b"user\ttime\tquery\nu1\t20240102030405\tpine straw\n",
+        b"user\ttime\tquery\nu1\t2024-01-02T05:04:05+02:00\tpine straw\n",
+    ],
+)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_logs_with_a_header_are_read_in_many_formats(read, data, compressed):
+    result = read(
+        gzip.compress(data) if compressed else data, "x.tsv.gz" if compressed else "x.tsv"
+    )
+    assert accepted(result) == [(*ROW, 2)]
+    assert (result.lines, result.accepted_lines, result.blank_lines) == (1, 1, 0)
+    assert result.rejected_by_reason == {}
+    assert [str(column_type) for column_type in result.accepted.types] == [
+        "VARCHAR", "TIMESTAMP", "VARCHAR", "BIGINT",
+    ]  # fmt: skip
+
+
+def test_three_columns_without_a_header_are_user_time_query(read):
+    assert accepted(read(b"u1\t240102030405\tpine straw\n", "x.log")) == [(*ROW, 1)]
+
+
+def test_column_positions_count_from_0(read):
+    result = read(
+        b"pine straw,-,u1,2024-01-02 03:04:05\n", "x.csv",
+        user_column=2, time_column=3, query_column=0,
+    )  # fmt: skip
+    assert accepted(result) == [(*ROW, 1)]
+
+
+def test_column_names_may_have_spaces_and_non_ascii_letters(read):
+    data = "Übung Nr;wann;was\nu1;2024-01-02 03:04:05;pine straw\n".encode()
+    result = read(data, "x.dat", user_column="übung nr", time_column="wann", query_column="was")
+    assert accepted(result) == [(*ROW, 2)]
+
+
+def test_quotes_in_tsv_are_ordinary_characters(read):
+    result = read(HEADER + b'u1\t2024-01-02\t"pine straw\nu1\t2024-01-02\t5" pipe\n')
+    assert [row[2] for row in accepted(result)] == ['"pine straw', '5" pipe']
+
+
+def test_a_quoted_cell_may_span_lines_and_a_broken_quote_rejects_one_line(read):
+    result = read(
+        b"user,time,query\n"
+        b'u1,2024-01-02,"pine, ""straw""\r\nmulch"\n'
+        b'u2,2024-01-02,"never closed\n'
+        b'u3,2024-01-02,"closed"\n\n'
+        b"u4,2024-01-02,\n",
+        "x.csv",
+    )
+    assert [(row[0], row[2], row[3]) for row in accepted(result)] == [
+        ("u1", 'pine, "straw"\r\nmulch', 2), ("u3", "closed", 5), ("u4", "", 7),
+    ]  # fmt: skip
+    assert rejected(result) == [(4, "quote")]
+    assert (result.lines, result.blank_lines) == (4, 1)
+
+
+def test_rejected_lines_have_their_number_and_reason(read):
+    data = HEADER + b"".join(
+        [
+            b"u1\t2024-01-02\tok\n",
+            b"u1\t2024-01-02\t\xff\n",
+            b"u1\t2024-01-02\ta\0b\n",
+            b"u1\t2024-01-02\n",
+            b"u1\t2024-01-02\ta\tb\n",
+            b" \t2024-01-02\ta\n",
+            b"u1\t\ta\n",
+            b"u1\tyesterday\ta\n",
+            b"u1\t2024-01-02\t" + b"x" * 100 + b"\n",
+            b"u1\t2024-01-02\t\n",
+        ]
+    )
+    result = read(data, longest_line=100)
+    assert rejected(result) == [
+        (3, "encoding"), (4, "encoding"), (5, "columns"), (6, "columns"), (7, "user missing"),
+        (8, "time missing"), (9, "time unreadable"), (10, "line too long"),
+    ]  # fmt: skip
+    assert set(result.rejected_by_reason) < set(REASONS)
+    assert [row[2:] for row in accepted(result)] == [("ok", 2), ("", 11)]
+
+
+def test_a_line_without_end_is_kept_in_memory_only_up_to_the_limit():
+    class EndlessLine:
+        reads_left = 1000
+
+        def read(self, size):
+            self.reads_left -= 1
+            return b"x" * size if self.reads_left > 0 else b""
+
+    assert [len(block) for block in line_blocks(EndlessLine(), 50, size=1000)] == [52]
+
+
+@pytest.mark.parametrize("block_size", [8, 1 << 23])
+def test_a_header_is_found_after_many_blank_lines(read, monkeypatch, block_size):
+    monkeypatch.setattr(line_blocks, "__defaults__", (block_size,))
+    result = read(b"\n" * 200 + HEADER + b"\nu1\t2024-01-02 03:04:05\tpine straw\n")
+    assert accepted(result) == [(*ROW, 203)]
+    assert (result.lines, result.blank_lines) == (1, 201)
+
+
+def test_the_columns_of_baskets_are_found_after_many_blank_lines(read):
+    result = read(b"\r\n" * 200 + b"r1,milk\r\n", "x.csv", kind="baskets")
+    assert accepted(result) == [("r1", "milk", "r1", 201)]
+
+
+def test_latin_1_files_are_read_if_the_encoding_is_set(read):
+    data = HEADER + "u1\t2024-01-02\tcafé\n".encode("latin-1")
+    assert accepted(read(data, encoding="latin-1"))[0][2] == "café"
