@@ -9,8 +9,8 @@ from setanon_core.keywords.minhash import word_hashes
 from setanon_core.model.inputs import Log
 from setanon_core.model.queries import Threads
 from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.group_threads import sweep_threads
 from setanon_core.pipeline.log import threads_of_log
-from setanon_core.pipeline.release_threads import sweep
 from setanon_dagster.demo.log import demo_rows
 
 Row = dict[str, object]
@@ -48,7 +48,7 @@ def shape(queries: int, threads: Threads) -> Row:
 def by_k(threads: Threads) -> Iterator[Row]:
     """Section 5.3: cost by k, and the share of additions."""
     params = ReleaseParams(2, "paper", p=2, min_owners=0, secret=b"bench")
-    for cost in sweep(threads, params, KS):
+    for cost in sweep_threads(threads, params, KS):
         flips = cost.certificate.cost
         yield {
             "k": cost.k,

@@ -76,7 +76,7 @@ def shapes() -> list[dict[str, object]]:
         row: dict[str, object] = {"shape": name}
         for method in ("best", "paper"):
             result, took = seconds(lambda r=records, m=method: anonymize(r, K, method=m))
-            verdict = verify(result.records, K, records.users.tolist())
+            verdict = verify(result.records, K, users=records.users.tolist())
             row |= {
                 f"{method}: seconds": round(took, 2),
                 f"{method}: cost": result.cost.total,

@@ -14,7 +14,7 @@ from setanon_core.grouping.flip import flip
 from setanon_core.keywords.clusters import cluster_keys, number_clusters
 from setanon_core.keywords.minhash import word_hashes
 from setanon_core.model.groups import WITHDRAWN
-from setanon_core.pipeline.anonymize import anonymize_records
+from setanon_core.pipeline.group_records import anonymize_records
 
 Row = dict[str, object]
 Way = Callable[[Records, int], tuple[Ints, Sets, Cost, int | None]]
@@ -50,7 +50,7 @@ def _told(  # noqa: PLR0913, PLR0917 - a result, and what it is judged by
     items = centers.items.tolist()
     sets = [frozenset(items[low:high]) for low, high in pairwise(bounds)]
     published = [None if label == WITHDRAWN else sets[label] for label in labels.tolist()]
-    verdict = verify(published, k, records.users.tolist())
+    verdict = verify(published, k, users=records.users.tolist())
     return {
         "cost %": round(100 * cost.total / len(records.items), 2),
         "retained": round(1 - cost.total / len(records.items), 3),

@@ -129,7 +129,7 @@ def run(
         threads += own
         users += [str(user)] * len(own)
     published = anonymized(threads, users, args.k)
-    verdict = verify(published, args.k, users)
+    verdict = verify(published, args.k, users=users)
     rows = [" ".join(sorted(items)) for items in published if items]
     # In the order of the sets: that of the users would tell who they are.
     pd.DataFrame({"keywords": sorted(rows)}).to_parquet(args.out)

@@ -15,8 +15,8 @@ from measure_source import table
 
 from setanon_core.model.inputs import Log
 from setanon_core.params import ReleaseParams
-from setanon_core.utility.compare import utility_of
-from setanon_core.utility.measured import Measured
+from setanon_core.utility.compare import measure_log
+from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.cli.utility import source_utility
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.demo.log import demo_rows
@@ -31,7 +31,7 @@ def compare(users: int, k: int = 3) -> list[Row]:
     names, times, queries = (list(chain.from_iterable(chunks)) for chunks in columns)
     log = Log(names, np.asarray(times, "datetime64[s]"), queries)
     start = time.process_time()
-    found = rows(utility_of(log, ReleaseParams(k, secret=b"bench")))
+    found = rows(measure_log(log, ReleaseParams(k, secret=b"bench")))
     return [*found, {"measure": "CPU seconds, all in all", "cases": _spent(start)}]
 
 
@@ -52,7 +52,7 @@ def of_file(path: Path, k: int = 3) -> list[Row]:
     return [*found, {"measure": "CPU seconds, all in all", "cases": _spent(start)}]
 
 
-def rows(measures: tuple[Measured, ...]) -> list[Row]:
+def rows(measures: tuple[UtilityMeasure, ...]) -> list[Row]:
     """Measures as rows of a table."""
     return [
         {

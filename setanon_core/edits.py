@@ -1,184 +1,270 @@
-"""Write the centers back into the queries of the threads.
+"""Edit the queries of published threads so that their words are the items of their centers.
 
-Paper:      section 5.4: every occurrence of a deleted keyword leaves the thread's queries, an
-            added one goes into one of them; section 5.5 asks for the right query and place.
-Guarantee:  afterwards the items of a published thread's queries are its center's, exactly.
-Complexity: O(W log W) for W words, then O(words of the thread) for each addition.
-Deviation:  an added keyword goes where the other threads of its group have it, next to the same
-            neighbours; a query left empty disappears; a thread left without queries gets one new
-            query of what was added.
+Paper:      section 5.4: every occurrence of a deleted keyword is removed from the thread's
+            queries, an added keyword is inserted into one of them; section 5.5 asks for the right
+            query and position.
+Guarantee:  after the edits, the items of a published thread's queries are exactly its center. The
+            result does not depend on how the log is split into batches.
+Complexity: O(W log W) for W words, then O(words of the thread) for each addition. Memory for
+            `BATCH_WORDS` words in addition to the result.
+Deviation:  an added keyword is inserted where the other threads of its group have it, between the
+            same neighbours; a query without words is dropped; a thread without queries gets one
+            new query with the added keywords.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
+from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of, run_starts, sorted_unique
 from setanon_core.columns.sets import Sets
 from setanon_core.errors import NotAnonymousError
+from setanon_core.keywords.spelling import common_spellings, restore_typed_words
 from setanon_core.model.groups import WITHDRAWN
-from setanon_core.model.queries import Queries
+from setanon_core.model.queries import Keywords, Queries, concat_queries
+from setanon_core.runtime.executor import map_ordered
+from setanon_core.runtime.progress import report_progress
+
+BATCH_WORDS: Final = 1 << 20
+"""Words edited at once, or those of one group if it has more: bounds the memory."""
 
 EDGE: Final = -1
-"""The neighbour of the first and the last word of a query."""
+"""The neighbour before the first word and after the last word of a query."""
 
-FEW: Final = 4
-"""Words up to which a list is searched for each of them."""
+LINEAR_SEARCH: Final = 4
+"""Up to this many distinct words, a query is searched for each of them separately."""
 
 
-class Context:
-    """How often an item of a center stands between which two neighbours, and next to which."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EditTargets:
+    """The center of each thread, and how the items of the centers are spelled."""
 
-    def __init__(self) -> None:
-        """Begin with no neighbours."""
-        self.both: Counter[tuple[int, int]] = Counter()
-        self.lefts: Counter[int] = Counter()
-        self.rights: Counter[int] = Counter()
+    labels: Ints
+    """For each thread the row of its center, or `WITHDRAWN`."""
 
-    def add(self, left: int, right: int, times: int) -> None:
-        """Count what was seen so often."""
-        self.both[left, right] += times
-        self.lefts[left] += times
-        self.rights[right] += times
+    centers: Sets
+    owners: int
+    """Least number of users who must have typed a published keyword."""
+
+    as_typed: bool
+    """Whether each thread keeps its own spelling of an item."""
+
+
+def edit_in_batches(
+    typed: Queries, keywords: Keywords, targets: EditTargets
+) -> tuple[Queries, int]:
+    """The queries to publish, sorted by group, and the number of respelled words."""
+    # Batches may be sent to other processes, which do not need the texts.
+    keywords = replace(keywords, vocabulary=())
+    edited, respellings, done = [], 0, 0
+    batches = (
+        _batch(typed, keywords, targets, rows) for rows in _batch_rows(typed, targets.labels)
+    )
+    for queries, respelled in map_ordered(_edit_batch, batches):
+        edited.append(queries)
+        respellings += respelled
+        done += len(queries.words)
+        report_progress("words edited", done, len(typed.words))
+    return concat_queries(edited), respellings
 
 
 def edit_queries(queries: Queries, labels: Ints, centers: Sets) -> Queries:
-    """Delete and add words until every published thread holds its center, and nothing else.
+    """Delete and add words until the words of every published thread are its center.
 
-    `labels` has the row of its center for each thread, or `WITHDRAWN`.
+    `labels` has for each thread the row of its center, or `WITHDRAWN`.
     """
     width = max(int(queries.words.max(initial=0)) + 1, centers.width)
-    wanted = centers.rows * width + centers.items
+    cells = centers.rows * width + centers.items
     thread = queries.threads[queries.rows]
-    at = _places(labels[thread] * width + queries.words, wanted)
-    kept = _only(queries, at >= 0)
-    thread, at = thread[at >= 0], at[at >= 0]
-    lacking = _lacking(thread, at, labels, centers)
-    if len(lacking):
-        missing = _missing(thread, at, labels, centers, lacking)
-        kept = _with_added(kept, at, missing, centers)
-        _refuse_others(kept, labels, centers, lacking)
-    return kept
+    position = _positions(labels[thread] * width + queries.words, cells)
+    in_center = position >= 0
+    edited = _keep_words(queries, in_center)
+    thread, position = thread[in_center], position[in_center]
+    incomplete = _incomplete_threads(thread, position, labels, centers)
+    if len(incomplete):
+        missing = _missing_items(thread, position, labels, centers, incomplete)
+        edited = _add_words(edited, position, missing, centers)
+        _require_centers(edited, labels, centers, incomplete)
+    return edited
 
 
-def _places(cells: Ints, wanted: Ints) -> Ints:
-    """Where each cell is among those wanted, which ascend; -1 if it is not."""
-    at = np.searchsorted(wanted, cells)
-    at[at == len(wanted)] = 0
-    if len(wanted) == 0:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Batch:
+    """All queries of some groups; threads and centers are renumbered from 0."""
+
+    typed: Queries
+    keywords: Keywords
+    targets: EditTargets
+    threads: Ints
+    """The numbers of the threads in the log."""
+
+
+def _batch_rows(typed: Queries, labels: Ints) -> Iterator[Ints]:
+    """The positions of the queries of each batch; a group is never split."""
+    # The queries of a thread are adjacent, so it is enough to sort the threads.
+    begins = np.searchsorted(typed.threads, np.arange(len(labels) + 1))
+    queries = np.diff(begins)
+    order = np.argsort(labels, kind="stable")
+    order = order[np.searchsorted(labels[order], 0) :]  # without withdrawn threads
+    batch = np.cumsum(np.diff(typed.offsets[begins])[order]) // BATCH_WORDS
+    first = np.flatnonzero(run_starts(labels[order]))
+    starts = first[run_starts(batch[first])]
+    for threads in np.split(order, starts):
+        if len(threads):
+            yield concat_ranges(begins[threads], queries[threads])
+
+
+def _batch(typed: Queries, keywords: Keywords, targets: EditTargets, rows: Ints) -> _Batch:
+    queries = typed.take(rows)
+    threads, local = np.unique(queries.threads, return_inverse=True)
+    groups, labels = np.unique(targets.labels[threads], return_inverse=True)
+    renumbered = replace(targets, labels=labels, centers=targets.centers.take(groups))
+    return _Batch(replace(queries, threads=local), keywords, renumbered, threads)
+
+
+def _edit_batch(batch: _Batch) -> tuple[Queries, int]:
+    typed, keywords, targets = batch.typed, batch.keywords, batch.targets
+    labels, centers = targets.labels, targets.centers
+    spelling, respelled = common_spellings(typed, keywords, labels, centers, targets.owners)
+    edited = edit_queries(replace(typed, words=keywords.item[typed.words]), labels, centers)
+    # (center, item) pairs ascend, so one binary search finds the spelling of each word.
+    width = max(len(keywords.item), 1)
+    cells = labels[edited.threads[edited.rows]] * width + edited.words
+    words = spelling[np.searchsorted(centers.rows * width + centers.items, cells)]
+    if targets.as_typed:
+        words = restore_typed_words(typed, keywords, edited, words)
+    elif (rare := int((keywords.owners[spelling] < targets.owners).sum())) > 0:
+        raise NotAnonymousError(
+            f"min_owners = {targets.owners} users must have typed every published keyword; "
+            f"{rare} keywords have fewer. Nothing was returned. This is a bug in setanon."
+        )
+    narrow = words.astype(typed.words.dtype)
+    return Queries(narrow, edited.offsets, batch.threads[edited.threads]), respelled
+
+
+def _positions(cells: Ints, ascending: Ints) -> Ints:
+    """The position of each cell among the ascending ones; -1 if it is not one of them."""
+    position = np.searchsorted(ascending, cells)
+    position[position == len(ascending)] = 0
+    if len(ascending) == 0:
         return np.full(len(cells), -1)
-    return np.where(wanted[at] == cells, at, -1)
+    return np.where(ascending[position] == cells, position, -1)
 
 
-def _only(queries: Queries, keep: npt.NDArray[np.bool_]) -> Queries:
-    """The queries without the other words; a query left empty disappears."""
+def _keep_words(queries: Queries, keep: npt.NDArray[np.bool_]) -> Queries:
+    """The queries with the words to keep; queries without any are dropped."""
     sizes = np.bincount(queries.rows[keep], minlength=len(queries.threads))
     filled = sizes > 0
     return Queries(queries.words[keep], offsets_of(sizes[filled]), queries.threads[filled])
 
 
-def _lacking(thread: Ints, at: Ints, labels: Ints, centers: Sets) -> Ints:
-    """The published threads whose words, at these places of the centers, are not all of them."""
+def _incomplete_threads(thread: Ints, position: Ints, labels: Ints, centers: Sets) -> Ints:
+    """The published threads that lack an item of their center.
+
+    `thread` and `position` have for each word its thread and its position among the items of all
+    centers.
+    """
     n = max(len(centers.items), 1)
-    held = np.bincount(sorted_unique(thread * n + at) // n, minlength=len(labels))
+    present = np.bincount(sorted_unique(thread * n + position) // n, minlength=len(labels))
     published = np.flatnonzero(labels != WITHDRAWN)
-    return published[held[published] < centers.sizes[labels[published]]]
+    return published[present[published] < centers.sizes[labels[published]]]
 
 
-def _missing(
-    thread: Ints, at: Ints, labels: Ints, centers: Sets, lacking: Ints
+def _missing_items(
+    thread: Ints, position: Ints, labels: Ints, centers: Sets, incomplete: Ints
 ) -> dict[int, list[int]]:
-    """For each thread that lacks something, where that is among the items of all centers."""
-    some = np.isin(thread, lacking)
-    there = set(zip(thread[some].tolist(), at[some].tolist(), strict=True))
-    rows = labels[lacking]
-    missing: dict[int, list[int]] = {}
-    starts, stops = centers.offsets[rows].tolist(), centers.offsets[rows + 1].tolist()
-    for own, start, stop in zip(lacking.tolist(), starts, stops, strict=True):
-        missing[own] = [place for place in range(start, stop) if (own, place) not in there]
-    return missing
+    """For each incomplete thread, the positions of its missing items among those of all centers."""
+    rows = np.isin(thread, incomplete)
+    present = set(zip(thread[rows].tolist(), position[rows].tolist(), strict=True))
+    groups = labels[incomplete]
+    starts, stops = centers.offsets[groups].tolist(), centers.offsets[groups + 1].tolist()
+    return {
+        number: [item for item in range(start, stop) if (number, item) not in present]
+        for number, start, stop in zip(incomplete.tolist(), starts, stops, strict=True)
+    }
 
 
-def _with_added(
-    queries: Queries, at: Ints, missing: dict[int, list[int]], centers: Sets
+def _add_words(
+    queries: Queries, position: Ints, missing: dict[int, list[int]], centers: Sets
 ) -> Queries:
-    """Rewrite the threads that lack something; all others stay as they are."""
-    seen = _contexts(queries, at, np.unique([place for own in missing.values() for place in own]))
-    inside = np.isin(queries.threads, np.fromiter(missing, np.int64, len(missing)))
+    """Rewrite the incomplete threads; the queries of all others stay unchanged."""
+    added = np.unique([item for items in missing.values() for item in items])
+    neighbours = _count_neighbours(queries, position, added)
+    incomplete = np.isin(queries.threads, np.fromiter(missing, np.int64, len(missing)))
     rewritten: dict[int, list[list[int]]] = {thread: [] for thread in missing}
-    for thread, query in queries.take(np.flatnonzero(inside)).lists():
+    for thread, query in queries.take(np.flatnonzero(incomplete)).lists():
         rewritten[thread].append(query)
-    for thread, places in missing.items():
-        for place in places:
-            _insert(rewritten[thread], int(centers.items[place]), seen[place])
-    new = [(thread, query) for thread, own in rewritten.items() for query in own]
-    same = queries.take(np.flatnonzero(~inside))
+    for thread, items in missing.items():
+        for item in items:
+            _insert(rewritten[thread], int(centers.items[item]), neighbours[item])
+    new = [(thread, query) for thread, texts in rewritten.items() for query in texts]
+    unchanged = queries.take(np.flatnonzero(~incomplete))
     both = Queries(
-        np.append(same.words, [word for _, query in new for word in query]),
-        offsets_of(np.append(np.diff(same.offsets), [len(query) for _, query in new])),
-        np.append(same.threads, [thread for thread, _ in new]),
+        np.append(unchanged.words, [word for _, query in new for word in query]),
+        offsets_of(np.append(np.diff(unchanged.offsets), [len(query) for _, query in new])),
+        np.append(unchanged.threads, [thread for thread, _ in new]),
     )
     return both.take(np.argsort(both.threads, kind="stable"))
 
 
-def _contexts(queries: Queries, at: Ints, places: Ints) -> dict[int, Context]:
-    """Between which neighbours the items at these places of the centers stand, and how often."""
-    seen: defaultdict[int, Context] = defaultdict(Context)
+class _Neighbours:
+    """How often an item of a center occurs between two words, after a word, before a word."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[int, int]] = Counter()
+        self.lefts: Counter[int] = Counter()
+        self.rights: Counter[int] = Counter()
+
+    def add(self, left: int, right: int, count: int) -> None:
+        self.pairs[left, right] += count
+        self.lefts[left] += count
+        self.rights[right] += count
+
+
+def _count_neighbours(queries: Queries, position: Ints, items: Ints) -> dict[int, _Neighbours]:
+    """The neighbours of the items at these positions among those of all centers."""
+    counts: defaultdict[int, _Neighbours] = defaultdict(_Neighbours)
     row = queries.rows
     left = np.where(np.diff(row, prepend=-1) == 0, np.roll(queries.words, 1), EDGE)
     right = np.where(np.diff(row, append=-1) == 0, np.roll(queries.words, -1), EDGE)
-    some = np.flatnonzero(np.isin(at, places))
-    columns = (column[some].tolist() for column in (at, left, right))
-    for (place, before, after), times in Counter(zip(*columns, strict=True)).items():
-        seen[place].add(before, after, times)
-    return seen
+    rows = np.flatnonzero(np.isin(position, items))
+    columns = (column[rows].tolist() for column in (position, left, right))
+    for (item, before, after), count in Counter(zip(*columns, strict=True)).items():
+        counts[item].add(before, after, count)
+    return counts
 
 
-def _refuse_others(queries: Queries, labels: Ints, centers: Sets, lacking: Ints) -> None:
-    """Look again at what was rewritten; the words of all others were just counted."""
-    mine = queries.take(np.flatnonzero(np.isin(queries.threads, lacking)))
-    width = max(int(mine.words.max(initial=0)) + 1, centers.width)
-    thread = mine.threads[mine.rows]
-    at = _places(labels[thread] * width + mine.words, centers.rows * width + centers.items)
-    wrong = len(np.intersect1d(_lacking(thread[at >= 0], at[at >= 0], labels, centers), lacking))
-    wrong += int((at < 0).sum())
-    if wrong:
-        raise NotAnonymousError(
-            f"the words of every published thread must be its center's; {wrong} are not, or are "
-            "lacking. Nothing was returned. This is a fault of setanon."
-        )
+def _insert(queries: list[list[int]], item: int, neighbours: _Neighbours) -> None:
+    """Insert the item where its neighbours are the most frequent ones in other threads."""
+    if not queries:
+        queries.append([])
+    pairs, lefts, rights = neighbours.pairs, neighbours.lefts, neighbours.rights
 
-
-def _insert(thread: list[list[int]], item: int, seen: Context) -> None:
-    """Put the item into the query and place whose neighbours it has most often elsewhere."""
-    if not thread:
-        thread.append([])
-    both, lefts, rights = seen.both, seen.lefts, seen.rights
-
-    def score(place: tuple[int, int]) -> tuple[int, int, int, int, int]:
-        q, at = place
-        left = thread[q][at - 1] if at else EDGE
-        right = thread[q][at] if at < len(thread[q]) else EDGE
+    def score(slot: tuple[int, int]) -> tuple[int, int, int, int, int]:
+        q, at = slot
+        left = queries[q][at - 1] if at else EDGE
+        right = queries[q][at] if at < len(queries[q]) else EDGE
         before, after = lefts.get(left, 0), rights.get(right, 0)
-        real = (before if left != EDGE else 0) + (after if right != EDGE else 0)
-        # Both neighbours, then either, then the edge of a query; then the first place there is.
-        return both.get((left, right), 0), real, before + after - real, -q, -at
+        words = (before if left != EDGE else 0) + (after if right != EDGE else 0)
+        # Both neighbours, then either one, then the edge of a query, then the first position.
+        return pairs.get((left, right), 0), words, before + after - words, -q, -at
 
-    # Any other place scores nothing, and the first place of all is an edge.
-    places = {(q, at) for q, query in enumerate(thread) for at in (0, len(query))}
-    for q, query in enumerate(thread):
-        places.update((q, at + 1) for at in _found(query, lefts))
-        places.update((q, at) for at in _found(query, rights))
-    q, at = max(places, key=score)
-    thread[q].insert(at, item)
+    # All other positions score 0, and the very first one is an edge.
+    slots = {(q, at) for q, query in enumerate(queries) for at in (0, len(query))}
+    for q, query in enumerate(queries):
+        slots.update((q, at + 1) for at in _occurrences(query, lefts))
+        slots.update((q, at) for at in _occurrences(query, rights))
+    q, at = max(slots, key=score)
+    queries[q].insert(at, item)
 
 
-def _found(query: list[int], words: Counter[int]) -> Iterator[int]:
-    """Where any of the words stands; few words are looked for one by one, which is quick."""
-    if len(words) > FEW:
+def _occurrences(query: list[int], words: Counter[int]) -> Iterator[int]:
+    """The positions of any of these words in the query."""
+    if len(words) > LINEAR_SEARCH:
         yield from (at for at, word in enumerate(query) if word in words)
         return
     for word in words:
@@ -186,3 +272,21 @@ def _found(query: list[int], words: Counter[int]) -> Iterator[int]:
         for _ in range(query.count(word)):
             at = query.index(word, at + 1)
             yield at
+
+
+def _require_centers(queries: Queries, labels: Ints, centers: Sets, rewritten: Ints) -> None:
+    """Check the rewritten threads again; the words of all others were just counted."""
+    changed = queries.take(np.flatnonzero(np.isin(queries.threads, rewritten)))
+    width = max(int(changed.words.max(initial=0)) + 1, centers.width)
+    thread = changed.threads[changed.rows]
+    position = _positions(
+        labels[thread] * width + changed.words, centers.rows * width + centers.items
+    )
+    valid = position >= 0
+    incomplete = _incomplete_threads(thread[valid], position[valid], labels, centers)
+    wrong = len(np.intersect1d(incomplete, rewritten)) + int((~valid).sum())
+    if wrong:
+        raise NotAnonymousError(
+            f"the words of every published thread must be its center; {wrong} words or threads "
+            "differ. Nothing was returned. This is a bug in setanon."
+        )

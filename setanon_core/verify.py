@@ -1,10 +1,10 @@
-"""Definition 1, asked of what is published, by code that shares nothing with the algorithms.
+"""Verify Definition 1 on published records; independent of the code that grouped them.
 
 Paper:      section 3, Definition 1; section 5.1 for users instead of records.
-Guarantee:  exact: one dictionary from set to users, and nothing else.
+Guarantee:  exact: counts the users of every published set.
 Complexity: O(N) for N item occurrences.
 Deviation:  with `users`, distinct users are counted, not records; withdrawn records (None) are
-            not published and so not counted.
+            not published and not counted.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -21,19 +21,21 @@ T = TypeVar("T")
 def verify(
     records: Iterable[Collection[Hashable] | None],
     k: int,
+    *,
     users: Sequence[Hashable] | None = None,
 ) -> Verdict:
-    """Count the published records that fewer than k users share.
+    """Count the published records whose set is shared by fewer than k users.
 
-    `users` is the ledger: the user of every record, withdrawn ones included. Without it, every
-    record counts as a user of its own, which is all that a reader of the release can check.
+    `records` is a sequence of collections, or a column of lists (a pandas or Polars Series, an
+    Arrow array); None is a withdrawn record. `users` has the user of every record, including the
+    withdrawn ones; without it, every record has its own user.
 
     >>> verify([{"a", "b"}, {"b", "a"}, {"a"}, None], k=2).violations
     1
     """
     least = check_k(k)
-    published = _listed(records, "records")
-    owners = range(len(published)) if users is None else _listed(users, "users")
+    published = _as_list(records, "records")
+    owners = range(len(published)) if users is None else _as_list(users, "users")
     if len(owners) != len(published):
         raise MalformedInputError(
             f"users must name one user for each record; got {len(owners)} users "
@@ -48,32 +50,32 @@ def verify(
         _check_user(user, position)
         users_of.setdefault(items, set()).add(user)
         records_of[items] = records_of.get(items, 0) + 1
-    short = [items for items, those in users_of.items() if len(those) < least]
+    violating = [items for items, group in users_of.items() if len(group) < least]
     return Verdict(
         k=least,
         records=sum(records_of.values()),
         groups=len(users_of),
         smallest_group=min(map(len, users_of.values()), default=0),
-        violations=sum(records_of[items] for items in short),
-        violating_groups=len(short),
+        violations=sum(records_of[items] for items in violating),
+        violating_groups=len(violating),
     )
 
 
-def _listed(column: Iterable[T], name: str) -> list[T]:
-    """Read a column in its order: what has no order says nothing of who published what."""
+def _as_list(column: Iterable[T], name: str) -> list[T]:
+    """The values of an ordered column; refuse sets and mappings, which do not pair with records."""
     if isinstance(column, str | bytes | AbstractSet | Mapping) or not isinstance(column, Iterable):
         raise MalformedInputError(
             f"{name} must be a sequence with one entry for each record; got a value of type "
-            f"{type(column).__name__}. Make it a list."
+            f"{type(column).__name__}. Convert it to a list."
         )
-    # Arrow's own nulls are not None.
-    listed: list[T] = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-    return listed
+    # Iterating over an Arrow column would give scalars that are not None where null.
+    values: list[T] = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    return values
 
 
 def _items(record: Collection[Hashable], position: int) -> frozenset[Hashable]:
     try:
-        # The letters of a word are a set as well, but not the one that is published.
+        # A text is a collection of letters, which is never meant.
         if not isinstance(record, str | bytes):
             return frozenset(record)
     except TypeError:
@@ -85,7 +87,7 @@ def _items(record: Collection[Hashable], position: int) -> frozenset[Hashable]:
 
 
 def _check_user(user: Hashable, position: int) -> None:
-    """Refuse a user who cannot be told from others: every NaN would count as one more."""
+    """Refuse missing users: every NaN would count as another user."""
     try:
         hash(user)
         known = user is not None and bool(user == user)  # noqa: PLR0124 - NaN

@@ -100,7 +100,7 @@ def test_what_one_would_write_promises_what_a_release_promises(script):
     published = way.anonymized(threads, users, 3)
 
     assert published == [{"a", "b"}] * 3 + [None, None] + [{"a", "b"}]
-    assert verify(published, 3, users).ok
+    assert verify(published, 3, users=users).ok
 
 
 def test_each_thread_is_in_one_cluster_with_neighbours_that_were_left():

@@ -38,7 +38,7 @@ def common_spellings(
     # In each group, count the threads that have each keyword.
     group_keyword, threads = np.unique(cell // width * width + word, return_counts=True)
     spelling = group_keyword % width
-    rare = keywords.held[spelling] < min_owners
+    rare = keywords.owners[spelling] < min_owners
     group_item = group_keyword // width * width + keywords.item[spelling]
     # The best keyword of each group and item is the first in this order.
     order = np.lexsort((spelling, -threads, rare, group_item))
@@ -65,5 +65,5 @@ def restore_typed_words(typed: Queries, keywords: Keywords, edited: Queries, com
 
 def _most_owned_keywords(keywords: Keywords) -> Ints:
     """The keyword of each item with most users; ties: the first of the vocabulary."""
-    order = np.lexsort((-keywords.held, keywords.item))
+    order = np.lexsort((-keywords.owners, keywords.item))
     return order[np.diff(keywords.item[order], prepend=-1) > 0]

@@ -1,1 +1,1 @@
-"""The nouns that stages pass to each other."""
+"""Data classes that the stages exchange: inputs, queries, groups, releases, verdicts."""

@@ -1,15 +1,16 @@
-"""The nouns that stages hand to each other: groupings, costs, certificates, verdicts."""
+"""Groupings of records, with their cost and certificate."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.sets import Sets
+from setanon_core.columns.tables import TableConstructor
 from setanon_core.params import Params
 
 WITHDRAWN: Final = -1
@@ -18,12 +19,12 @@ WITHDRAWN: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Flips: what was added to records and deleted from them, withdrawn records included."""
+    """Items added to records and deleted from them, including those of withdrawn records."""
 
     additions: int
     deletions: int
     withdrawals: int = 0
-    """Records not published at all; their items are counted among the deletions."""
+    """Records that are not published; all their items are counted as deletions."""
 
     @property
     def total(self) -> int:
@@ -33,29 +34,32 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What the groups cost after one round: a grouper's first groups, or a step that mends them."""
+    """The cost after one round: the first groups of a grouper, or one improvement step."""
 
     name: str
     cost: Cost
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Grouping:
-    """Which group each record is in; `WITHDRAWN` is none.
-
-    Labels need not be consecutive. `notes` say what a reader must know of how they came about,
-    such as an enumeration that was cut off and took the guarantee with it.
-    """
+    """The group of each record, or `WITHDRAWN`. Labels need not be consecutive."""
 
     labels: Ints
     proven_optimal: bool = False
     notes: tuple[str, ...] = ()
+    """Limits that were reached, such as an enumeration cut off, which voids the guarantee."""
+
     rounds: tuple[Round, ...] = ()
+
+    def __repr__(self) -> str:
+        """Counts only."""
+        withdrawn = int((self.labels == WITHDRAWN).sum())
+        return f"Grouping({len(self.labels)} records, {withdrawn} withdrawn)"
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """How far from the optimum a cost can be, at most."""
+    """An upper bound for the ratio of a cost to the optimal cost."""
 
     cost: Cost
     lower_bound: int
@@ -65,33 +69,45 @@ class Certificate:
 
     @property
     def factor(self) -> float:
-        """Cost over lower bound: 1.0 is optimal, infinite where nothing could be proved."""
+        """Cost over lower bound: 1.0 is optimal; infinite if the lower bound is 0."""
         if self.cost.total <= self.lower_bound:
             return 1.0
         return self.cost.total / self.lower_bound if self.lower_bound else float("inf")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Anonymized:
-    """What `anonymize` returns: the published sets, what they cost, and how good that is."""
+    """The result of `anonymize`: the published sets, their cost, and the certificate."""
 
     labels: Ints
-    """For each input record the row of its center; `WITHDRAWN` where it has none."""
+    """For each input record the row of its center, or `WITHDRAWN`."""
 
     centers: Sets
-    """One set of items for each group."""
+    """One set of items per group."""
 
     vocabulary: tuple[Hashable, ...]
+    """The published items."""
+
     certificate: Certificate
     params: Params
     notes: tuple[str, ...] = ()
-    """How the groups were formed, where a guarantee was lost or a limit reached."""
+    """Limits reached by the grouping, such as a lost guarantee."""
 
     warnings: tuple[str, ...] = ()
-    """What a person should see before using the result."""
+    """What to check before using the result."""
 
     rounds: tuple[Round, ...] = ()
-    """What it cost after each round; the last is the cost."""
+    """The cost after each round; the last is the final cost."""
+
+    constructor: TableConstructor = field(default=dict, kw_only=True)
+    """Builds the table of `to_frame`."""
+
+    def __repr__(self) -> str:
+        """Counts only: a traceback or a log must not show any data."""
+        return (
+            f"Anonymized({len(self.labels)} records, {len(self.centers)} groups, "
+            f"{self.cost.withdrawals} withdrawn, cost {self.cost.total})"
+        )
 
     @property
     def cost(self) -> Cost:
@@ -110,24 +126,44 @@ class Anonymized:
 
     @property
     def proven_optimal(self) -> bool:
-        """Whether no solution can cost less than this one."""
+        """Whether no solution costs less than this one."""
         return self.certificate.proven_optimal
 
     @cached_property
     def records(self) -> tuple[frozenset[Hashable] | None, ...]:
-        """One set for each input record, in input order; None where it was withdrawn."""
-        names = [self.vocabulary[item] for item in self.centers.items.tolist()]
-        bounds = self.centers.offsets.tolist()
-        centers = [frozenset(names[low:high]) for low, high in pairwise(bounds)]
+        """One set per input record, in input order; None for withdrawn records."""
+        centers = [frozenset(items) for items in self._center_items]
         return tuple(
             None if label == WITHDRAWN else centers[label] for label in self.labels.tolist()
         )
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The input positions of each group, groups in order of their first member."""
+        """The input positions of the members of each group, sorted by first member."""
         published = np.flatnonzero(self.labels != WITHDRAWN)
         members = published[np.argsort(self.labels[published], kind="stable")]
         cuts = np.flatnonzero(np.diff(self.labels[members])) + 1
         parts = np.split(members, cuts) if len(members) else []
         return tuple(sorted(tuple(part.tolist()) for part in parts))
+
+    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
+        """The published records as a table: input position, group and items (sorted as encoded).
+
+        Built by `constructor`, such as `pandas.DataFrame`; by default a data frame if a Series of
+        pandas or Polars was anonymized, else a dict of lists.
+        """
+        published = np.flatnonzero(self.labels != WITHDRAWN)
+        groups = self.labels[published].tolist()
+        centers = self._center_items
+        return (constructor or self.constructor)(
+            {
+                "record": published.tolist(),
+                "group": groups,
+                "items": [list(centers[group]) for group in groups],
+            }
+        )
+
+    @property
+    def _center_items(self) -> list[list[Hashable]]:
+        items = [self.vocabulary[item] for item in self.centers.items.tolist()]
+        return [items[low:high] for low, high in pairwise(self.centers.offsets.tolist())]

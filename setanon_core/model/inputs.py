@@ -1,68 +1,134 @@
-"""Inputs as columns: a query log, or baskets."""
+"""The inputs as columns: a query log, or baskets."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy.typing as npt
 
+from setanon_core.columns.tables import (
+    Table,
+    TableConstructor,
+    constructor_of,
+    is_table,
+    read_columns,
+)
 from setanon_core.errors import MalformedInputError
 
-COLUMNS = ("user", "time", "query")
+LOG_COLUMNS = ("user", "time", "query")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
-    """Queries as columns: who typed what, and when (integers, or dates with times)."""
+    """A query log: one user, time (integer or datetime) and query per row."""
 
     users: Sequence[Hashable] | npt.NDArray[Any]
     times: Sequence[Any] | npt.NDArray[Any]
     queries: Sequence[str]
+    constructor: TableConstructor = field(default=dict, kw_only=True)
+    """Builds the tables of results: that of the table the log was read from."""
+
+    def __repr__(self) -> str:
+        """The number of rows only: a traceback or a log must not show any data."""
+        return f"Log({len(self.queries)} queries)"
+
+    @classmethod
+    def from_data(
+        cls,
+        data: "Log | Table | Iterable[Sequence[Any]]",
+        *,
+        user: str = "user",
+        time: str = "time",
+        query: str = "query",
+    ) -> "Log":
+        """Read a log from a table with these columns, or from rows of (user, time, query).
+
+        >>> Log.from_data({"who": ["ann"], "time": [1], "query": ["tea"]}, user="who").queries
+        ['tea']
+        """
+        if isinstance(data, Log):
+            return data
+        if is_table(data):
+            columns = read_columns(data, {"user": user, "time": time, "query": query})
+            return cls(*columns, constructor=constructor_of(data))
+        return cls.from_rows(data)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[Any]]) -> "Log":
-        """Take rows of (user, time, query)."""
+        """Read a log from rows of (user, time, query)."""
+        expected = f"({', '.join(LOG_COLUMNS)})"
         if not isinstance(rows, Iterable):
             raise MalformedInputError(
-                f"a log must be rows of ({', '.join(COLUMNS)}); got a value of type "
+                f"a log must be a table or rows of {expected}; got a value of type "
                 f"{type(rows).__name__}."
             )
         listed = list(rows)
-        odd = sum(not _is_row(row) for row in listed)
-        if odd:
+        malformed = sum(not _is_row(row) for row in listed)
+        if malformed:
             raise MalformedInputError(
-                f"every row of a log must be ({', '.join(COLUMNS)}); {odd} of {len(listed)} are "
+                f"every row of a log must be {expected}; {malformed} of {len(listed)} are "
                 "not. Pass columns as Log(users, times, queries)."
             )
-        return cls(*([row[column] for row in listed] for column in range(len(COLUMNS))))
+        return cls(*([row[column] for row in listed] for column in range(len(LOG_COLUMNS))))
 
 
 def _is_row(row: object) -> bool:
-    """Whether it has three places: a mapping has keys, and text has letters."""
+    """Whether it is a sequence of three values; texts and mappings are not."""
     return (
         hasattr(row, "__getitem__")
         and hasattr(row, "__len__")
         and not isinstance(row, str | bytes | Mapping)
-        and len(row) == len(COLUMNS)
+        and len(row) == len(LOG_COLUMNS)
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Baskets:
-    """One row for each item of a basket: the basket, the item and, if known, the user."""
+    """Baskets: one record (basket), item and optionally user per row."""
 
     records: Sequence[Hashable]
     items: Sequence[Hashable]
     users: Sequence[Hashable] | None = None
+    constructor: TableConstructor = field(default=dict, kw_only=True)
+    """Builds the tables of results: that of the table the baskets were read from."""
+
+    def __repr__(self) -> str:
+        """The number of rows only: a traceback or a log must not show any data."""
+        return f"Baskets({len(self.items)} items)"
+
+    @classmethod
+    def from_data(
+        cls,
+        data: "Baskets | Table",
+        *,
+        record: str = "record",
+        item: str = "item",
+        user: str | None = None,
+    ) -> "Baskets":
+        """Read baskets from a table with these columns.
+
+        >>> Baskets.from_data({"record": [1, 1, 2], "item": ["tea", "milk", "tea"]})
+        Baskets(3 items)
+        """
+        if isinstance(data, Baskets):
+            return data
+        if is_table(data):
+            columns = read_columns(data, {"record": record, "item": item, "user": user})
+            return cls(*columns, constructor=constructor_of(data))
+        raise MalformedInputError(
+            "baskets must be a table with a column of records and one of items; got a value of "
+            f"type {type(data).__name__}. Pass columns as Baskets(records, items), or lists of "
+            "items to anonymize()."
+        )
 
     @classmethod
     def from_lines(
         cls, lines: Iterable[str], separator: str | None = None, *, with_user: bool = False
     ) -> "Baskets":
-        """Take one basket a line: a user, if asked for, and items, all parted by the separator.
+        """Read one basket per line: its items and, with `with_user`, first its user.
 
-        A basket is known by the number of its line, from 1. Without a separator, blanks part.
-        Blank items are left out, and a blank line is no basket.
+        The cells of a line are separated by `separator`, or by whitespace if it is None. Records
+        are line numbers from 1. Empty cells are skipped; a line without items has no basket.
 
         >>> baskets = Baskets.from_lines(["ann,milk,bread", "bob,milk"], ",", with_user=True)
         >>> baskets.records, baskets.items, baskets.users
@@ -74,10 +140,10 @@ class Baskets:
         for number, line in enumerate(lines, start=1):
             cells = [cell.strip() for cell in line.rstrip("\r\n").split(separator)]
             user = cells.pop(0) if with_user and cells else None
-            own = [cell for cell in cells if cell]
-            if with_user and own and not user:
+            basket = [cell for cell in cells if cell]
+            if with_user and basket and not user:
                 raise MalformedInputError(f"every basket must have a user; line {number} has none.")
-            records.extend([number] * len(own))
-            items.extend(own)
-            users.extend([user] * len(own))
+            records.extend([number] * len(basket))
+            items.extend(basket)
+            users.extend([user] * len(basket))
         return cls(records, items, users if with_user else None)

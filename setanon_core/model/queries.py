@@ -1,4 +1,4 @@
-"""Queries of threads as columns, with their keywords and records."""
+"""Threads as columns: their queries, keywords and records."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,21 @@ from setanon_core.columns.arrays import (
 from setanon_core.columns.records import Records
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Queries:
-    """Queries of threads as columns: `words` are item numbers in the order typed.
+    """Queries as columns: `words` are keyword or item numbers in the order typed.
 
-    Query q has `words[offsets[q]:offsets[q + 1]]` and belongs to `threads[q]`. The queries of a
-    thread stand in the order in which they were typed.
+    Query q has the words `words[offsets[q]:offsets[q + 1]]` and belongs to thread `threads[q]`.
+    The queries of a thread are adjacent, in the order typed.
     """
 
     words: Ints
     offsets: Ints
     threads: Ints
+
+    def __repr__(self) -> str:
+        """Counts only: a traceback or a log must not show any data."""
+        return f"Queries({len(self.threads)} queries, {len(self.words)} words)"
 
     @property
     def rows(self) -> Ints:
@@ -46,27 +50,31 @@ class Queries:
 
 
 def concat_queries(parts: Sequence[Queries]) -> Queries:
-    """Queries one after the other."""
-    none = np.empty(0, np.int64)
-    words = np.concatenate([part.words for part in parts] or [none])
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts] or [none])
-    threads = np.concatenate([part.threads for part in parts] or [none])
+    """All queries of the parts, in that order."""
+    empty = np.empty(0, np.int64)
+    words = np.concatenate([part.words for part in parts] or [empty])
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts] or [empty])
+    threads = np.concatenate([part.threads for part in parts] or [empty])
     return Queries(words, offsets_of(sizes), threads)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Keywords:
-    """The vocabulary: for each keyword its spelling, its item, and how many users typed it."""
+    """The vocabulary: for each keyword its text, its item, and how many users typed it."""
 
     vocabulary: Sequence[str]
     item: Ints
-    held: Ints
+    owners: Ints
+
+    def __repr__(self) -> str:
+        """The number of keywords only: a traceback or a log must not show any data."""
+        return f"Keywords({len(self.item)} keywords)"
 
     @property
-    def item_held(self) -> Ints:
-        """Owners of each item: those of its most typed keyword, since one is published for all."""
+    def item_owners(self) -> Ints:
+        """Owners of each item: those of its keyword with most owners, which can be published."""
         most = np.zeros(int(self.item.max(initial=-1)) + 1, np.int64)
-        np.maximum.at(most, self.item, self.held)
+        np.maximum.at(most, self.item, self.owners)
         return most
 
 
@@ -79,21 +87,25 @@ class Threads:
 
     keywords: Keywords
     records: Records
-    """One for each thread, with the number of its user."""
+    """One record per thread, with the number of its user."""
 
     users: Sequence[Hashable]
-    """The names behind the users' numbers."""
+    """The user behind each user number."""
 
     names: Sequence[str] | None = None
-    """What names each thread, and nothing else; if none are given, its user and its place."""
+    """A unique name for each thread; without names, the user and the user's nth thread."""
 
-    def line(self) -> Ints:
-        """The threads by name, or by user and place: wherever the users' rows stood."""
+    def __repr__(self) -> str:
+        """Counts only: a traceback or a log must not show any data."""
+        return f"Threads({len(self.records)} threads, {len(self.users)} users)"
+
+    def canonical_order(self) -> Ints:
+        """The threads sorted by name, or by user: independent of the order of the input rows."""
         if self.names is not None:
-            return np.asarray(_sorted(self.names), np.int64)
-        rank = inverse_permutation(_sorted(list(map(str, self.users))))
+            return np.asarray(_argsort(self.names), np.int64)
+        rank = inverse_permutation(_argsort(list(map(str, self.users))))
         return np.argsort(rank[self.records.users], kind="stable")
 
 
-def _sorted(texts: Sequence[str]) -> list[int]:
+def _argsort(texts: Sequence[str]) -> list[int]:
     return sorted(range(len(texts)), key=texts.__getitem__)

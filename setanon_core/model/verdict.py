@@ -1,29 +1,29 @@
-"""The answer of a verifier."""
+"""The result of a verification."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verifier's answer to Definition 1, in counts."""
+    """Whether a release is k-anonymous (Definition 1), in counts."""
 
     k: int
     records: int
-    """Published records that were read."""
+    """Published records."""
 
     groups: int
     """Distinct published sets."""
 
     smallest_group: int
-    """Users of the set with the fewest; 0 if nothing is published."""
+    """Users of the set with the fewest users; 0 if nothing is published."""
 
     violations: int
-    """Published records whose set fewer than k users share."""
+    """Published records whose set is shared by fewer than k users."""
 
     violating_groups: int
-    """Distinct published sets that fewer than k users share."""
+    """Distinct published sets that are shared by fewer than k users."""
 
     @property
     def ok(self) -> bool:
-        """Whether every published record is shared by at least k users."""
+        """Whether every published record's set is shared by at least k users."""
         return self.violations == 0

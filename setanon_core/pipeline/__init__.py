@@ -1,1 +1,1 @@
-"""The stages in order, in memory: sets, logs and baskets to verified releases."""
+"""The stages put together: from records, logs or baskets to releases."""

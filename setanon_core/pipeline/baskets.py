@@ -1,43 +1,84 @@
-"""Baskets in, a release with its ledger and its cost out: market data, clicks, any sets.
+"""Anonymize baskets in memory: purchases, clicks, any sets with one row per item.
 
-Paper:      section 1 names market baskets; they are the records of section 3 as they come.
-Guarantee:  that of `pipeline`.
+Paper:      section 1 names market baskets; they are the records of section 3.
+Guarantee:  that of `build_release`.
 Complexity: O(N log N) for N item occurrences, before the grouping.
-Deviation:  none. Without users every basket is a user of its own, as in the paper.
+Deviation:  none. Without users, every basket has its own user, as in the paper.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.encode import encode_values
+from setanon_core.columns.tables import Table
 from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.errors import MalformedInputError
 from setanon_core.model.inputs import Baskets
-from setanon_core.model.publication import Ledger, Release, ReleaseCost
+from setanon_core.model.publication import ReleaseResult
 from setanon_core.model.queries import Queries, Threads
-from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.release_threads import build_release, group_threads, threads_from
+from setanon_core.params import GrouperName, Method, Operations, ReleaseParams
+from setanon_core.pipeline.build_release import build_release
+from setanon_core.pipeline.build_threads import build_threads
+from setanon_core.pipeline.group_threads import group_threads
 
 
-def anonymize_baskets(
-    baskets: Baskets, params: ReleaseParams
-) -> tuple[Release, Ledger, ReleaseCost]:
-    """Group baskets and publish their sets; verify, or refuse.
+def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
+    baskets: Baskets | Table,
+    k: int,
+    *,
+    record: str = "record",
+    item: str = "item",
+    user: str | None = None,
+    method: Method = "best",
+    grouper: GrouperName | None = None,
+    operations: Operations = "both",
+    min_owners: int | None = None,
+    seed: int = 0,
+    p: int = 2,
+    secret: bytes | None = None,
+) -> ReleaseResult:
+    """Group baskets, replace their sets by those of their groups, and verify the release.
 
-    Items are what they are: `format`, `identity`, `spelling`, `measure` and `tokenizer`, which
-    are about queries, change nothing.
+    `baskets` is a table with one row per item (a pandas or Polars data frame, an Arrow table, a
+    mapping of columns) or `Baskets`. `record`, `item` and `user` name the columns of a table;
+    without `user`, every basket has its own user. The other parameters are those of
+    `ReleaseParams`; a random secret is generated if none is passed.
 
-    >>> baskets = Baskets.from_lines(["tea milk", "milk tea", "tea milk rum"])
-    >>> release, _, cost = anonymize_baskets(baskets, ReleaseParams(k=3))
-    >>> set(release.keywords), cost.certificate.cost.deletions
-    ({('milk', 'tea')}, 1)
+    >>> table = {"record": [1, 1, 2, 2, 2], "item": ["tea", "milk", "milk", "tea", "rum"]}
+    >>> result = anonymize_baskets(table, k=2)
+    >>> result.release.keywords
+    (('milk', 'tea'), ('milk', 'tea'))
+    >>> result.cost.certificate.cost.deletions
+    1
     """
-    asked = replace(params, format="sets")
+    keys: dict[str, Any] = {} if secret is None else {"secret": secret}
+    params = ReleaseParams(
+        k=k,
+        method=method,
+        grouper=grouper,
+        operations=operations,
+        min_owners=min_owners,
+        seed=seed,
+        p=p,
+        **keys,
+    )
+    return release_baskets(Baskets.from_data(baskets, record=record, item=item, user=user), params)
+
+
+def release_baskets(baskets: Baskets, params: ReleaseParams) -> ReleaseResult:
+    """Anonymize baskets with parameters that are checked already.
+
+    `format` is always "sets"; the other parameters of queries (`identity`, `spelling`, `measure`,
+    `tokenizer`) have no effect.
+    """
+    params = replace(params, format="sets")
     threads = threads_of_baskets(baskets)
-    return build_release(threads, group_threads(threads, asked), asked)
+    result = group_threads(threads, params)
+    return build_release(threads, result, params, constructor=baskets.constructor)
 
 
 def threads_of_baskets(baskets: Baskets) -> Threads:
@@ -56,23 +97,23 @@ def threads_of_baskets(baskets: Baskets) -> Threads:
     if baskets.users is not None:
         user = encode_users(baskets.users, len(record))
         owner[record] = user
-        torn = len(np.unique(record[owner[record] != user]))
-        if torn:
+        conflicting = len(np.unique(record[owner[record] != user]))
+        if conflicting:
             raise MalformedInputError(
-                f"every record must have one user; {torn} have several. "
-                "Give the baskets of different users different records."
+                f"every record must have one user; {conflicting} have several. "
+                "Use different records for the baskets of different users."
             )
         users = distinct_users(baskets.users)
     typed = Queries(word[order], offsets, np.arange(len(names)))
-    return threads_from(typed, _as_texts(items), owner, users, names=list(map(str, names)))
+    return build_threads(typed, _texts(items), owner, users, names=list(map(str, names)))
 
 
-def _as_texts(items: Sequence[Hashable]) -> tuple[str, ...]:
-    """Items as they are published, if that tells them apart."""
+def _texts(items: Sequence[Hashable]) -> tuple[str, ...]:
+    """The items as published; refuse different items with the same text form."""
     texts = tuple(map(str, items))
     if len(set(texts)) < len(texts):
         raise MalformedInputError(
             "items must differ when written as text; some do not, such as a number and the same "
-            "number as text. Make them all text."
+            "number as text. Convert all of them to text."
         )
     return texts

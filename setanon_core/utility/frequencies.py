@@ -1,7 +1,7 @@
-"""How often a keyword is used: in how many threads, or baskets, it is.
+"""Keyword frequencies: the number of threads, or baskets, that have a keyword.
 
 Paper:      section 5.5, "Utility"; the measures are not the paper's.
-Guarantee:  exact counts and ranks. What is counted as often stands in the order of the text.
+Guarantee:  exact counts and ranks. Ties are sorted by text.
 Complexity: O(W log W) for W words.
 Deviation:  none.
 """
@@ -13,63 +13,64 @@ from typing import Final
 import numpy as np
 
 from setanon_core.columns.arrays import Ints, sorted_unique
-from setanon_core.utility.measured import Measured, Three, measured, recall, share
-from setanon_core.utility.query_texts import Texts, words_of
+from setanon_core.utility.measures import UtilityMeasure, Versions, measure, recall, share
+from setanon_core.utility.query_texts import QueryTexts, encode_words
 
 Counts = Mapping[str, int]
-"""A keyword, and the threads or baskets that have it."""
+"""For each keyword the number of threads or baskets that have it."""
 
-TOPS: Final = (100, 1000)
-"""How many of the most frequent keywords are looked for."""
+TOP_SIZES: Final = (100, 1000)
+"""Sizes of the lists of most frequent keywords."""
 
 
-def thread_counts(texts: Texts) -> Counts:
-    """In how many threads each keyword is."""
-    rows, words, vocabulary = words_of(texts.queries)
-    return _counted(texts.threads[rows], words, vocabulary)
+def thread_counts(texts: QueryTexts) -> Counts:
+    """The number of threads that have each keyword."""
+    rows, words, vocabulary = encode_words(texts.queries)
+    return _count(texts.threads[rows], words, vocabulary)
 
 
 def set_counts(sets: Sequence[tuple[str, ...]]) -> Counts:
-    """In how many sets each item is."""
-    return _counted(*words_of(sets))
+    """The number of sets that have each item."""
+    return _count(*encode_words(sets))
 
 
-def _counted(holders: Ints, words: Ints, vocabulary: Sequence[str]) -> Counts:
+def _count(rows: Ints, words: Ints, vocabulary: Sequence[str]) -> Counts:
     width = max(len(vocabulary), 1)
-    cells = sorted_unique(holders * width + words)
+    cells = sorted_unique(rows * width + words)
     counts = np.bincount(cells % width, minlength=len(vocabulary)).tolist()
     return dict(zip(vocabulary, counts, strict=True))
 
 
-def top(counts: Counts, most: int) -> list[str]:
-    """The most frequent keywords; of equals, those first that sort first."""
-    return nsmallest(most, counts, key=lambda word: (-counts[word], word))
+def top(counts: Counts, size: int) -> list[str]:
+    """The most frequent keywords; ties are sorted by text."""
+    return nsmallest(size, counts, key=lambda word: (-counts[word], word))
 
 
 def rank_correlation(original: Counts, other: Counts) -> float:
-    """Spearman's, over the keywords of the original; those that the other lacks have count 0.
+    """Spearman's rank correlation over the keywords of the original.
 
-    Equal counts share the mean of their ranks. Where all counts are equal on one side there is no
-    correlation: it is then 1 if they are on both sides and the other has any, else 0.
+    A keyword that `other` lacks has count 0; equal counts share the mean of their ranks. If all
+    counts of one side are equal, no correlation is defined: the value is 1 if those of both sides
+    are equal and not 0, else 0.
 
     >>> rank_correlation({"a": 3, "b": 2, "c": 1}, {"a": 9, "b": 5})
     1.0
     """
-    names = list(original)
-    here = _ranks(np.asarray([original[name] for name in names], np.int64))
-    counts = np.asarray([other.get(name, 0) for name in names], np.int64)
-    there = _ranks(counts)
-    if not names:
+    keywords = list(original)
+    ranks = _ranks(np.asarray([original[word] for word in keywords], np.int64))
+    other_counts = np.asarray([other.get(word, 0) for word in keywords], np.int64)
+    other_ranks = _ranks(other_counts)
+    if not keywords:
         return float("nan")
-    # Twice the ranks, from their mean: whole numbers, and so the same on every machine.
-    spread = int(here @ here) * int(there @ there)
+    # Integers, so that every machine gives the same value.
+    spread = int(ranks @ ranks) * int(other_ranks @ other_ranks)
     if spread:
-        return float(int(here @ there) / spread**0.5)
-    return float(counts.any() and np.array_equal(here, there))
+        return float(int(ranks @ other_ranks) / spread**0.5)
+    return float(other_counts.any() and np.array_equal(ranks, other_ranks))
 
 
 def _ranks(counts: Ints) -> Ints:
-    """Twice the rank of each count less its mean; equal counts share the mean of their ranks."""
+    """Twice the difference of each rank from the mean rank; ties share the mean of their ranks."""
     _, number, sizes = np.unique(counts, return_inverse=True, return_counts=True)
     ends = np.cumsum(sizes)
     ranks: Ints = (2 * ends - sizes + 1 - (len(counts) + 1))[number]
@@ -77,41 +78,45 @@ def _ranks(counts: Ints) -> Ints:
 
 
 def kept_uses(original: Counts, other: Counts) -> float:
-    """Share of the uses of all keywords that the other has; what it has more does not count."""
+    """Share of the original's counts that `other` has; higher counts do not make up for lower."""
     kept = sum(min(count, other.get(word, 0)) for word, count in original.items())
     return share(kept, sum(original.values()))
 
 
 def frequency_measures(
-    three: Three[Counts], what: str, holder: str, at: Sequence[int] = TOPS
-) -> list[Measured]:
-    """Ranks, uses and most frequent keywords of the original that a release still has."""
-    original = three[0]
+    counts: Versions[Counts], items: str, holders: str, sizes: Sequence[int] = TOP_SIZES
+) -> list[UtilityMeasure]:
+    """Ranks, uses and most frequent keywords of the original that remain in a release.
+
+    `items` and `holders` are words for the descriptions, such as "keywords" and "threads".
+    """
+    original = counts.original
     tops = []
-    for most in at:
-        wanted = top(original, most)
+    for size in sizes:
+        expected = top(original, size)
         tops.append(
-            measured(
-                f"{what}: top {most:,}",
-                f"Share of the {most:,} most frequent {what} that still are that.",
-                three,
-                lambda own, wanted=wanted, most=most: recall(wanted, top(own, most)),  # type: ignore[misc]
-                len(wanted),
+            measure(
+                f"{items}: top {size:,}",
+                f"Share of the {size:,} most frequent {items} that are among the {size:,} most "
+                "frequent of the release.",
+                counts,
+                lambda other, expected=expected, size=size: recall(expected, top(other, size)),  # type: ignore[misc]
+                len(expected),
             )
         )
     return [
-        measured(
-            f"{what}: rank correlation",
-            f"Spearman's, between numbers of {holder}, over all {what} of the original.",
-            three,
-            lambda own: rank_correlation(original, own),
+        measure(
+            f"{items}: rank correlation",
+            f"Spearman's, between numbers of {holders}, over all {items} of the original.",
+            counts,
+            lambda other: rank_correlation(original, other),
             len(original),
         ),
-        measured(
-            f"{what}: uses kept",
-            f"Share of the pairs of {holder} and {what} that there still are as many of.",
-            three,
-            lambda own: kept_uses(original, own),
+        measure(
+            f"{items}: uses kept",
+            f"Share of the pairs of {holders} and {items} that remain, counted per keyword.",
+            counts,
+            lambda other: kept_uses(original, other),
             sum(original.values()),
         ),
         *tops,

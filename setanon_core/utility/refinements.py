@@ -1,7 +1,7 @@
-"""How people refine their queries: the kinds of their steps, and the words they add and remove.
+"""Query refinements: the kinds of steps within threads, and the words added and removed.
 
 Paper:      section 5.5, "Utility"; the kinds of steps are not the paper's.
-Guarantee:  exact counts. What is counted as often stands in the order of its keywords.
+Guarantee:  exact counts. Ties are sorted by keywords.
 Complexity: O(W log W) for W words.
 Deviation:  none.
 """
@@ -14,45 +14,45 @@ from typing import Final
 import numpy as np
 
 from setanon_core.columns.arrays import Ints, sorted_unique
-from setanon_core.utility.measured import Measured, Three, measured, recall, share
-from setanon_core.utility.query_texts import Query, Texts, words_of
+from setanon_core.utility.measures import UtilityMeasure, Versions, measure, recall, share
+from setanon_core.utility.query_texts import Query, QueryTexts, encode_words
 
 Refinement = tuple[Query, Query]
-"""The keywords removed, and those added; both sorted."""
+"""The keywords removed and the keywords added; both sorted."""
 
-MOST: Final = 100
-"""The most frequent refinements that are looked for."""
+TOP_SIZE: Final = 100
+"""Size of the list of most frequent refinements."""
 
 
 class Step(IntEnum):
-    """What a query does to the keywords of the one before it in its thread."""
+    """How a query changes the keywords of the previous query in its thread."""
 
     REPETITION = 0
-    """It has the same, in whatever order."""
+    """Same keywords, in any order."""
 
     SPECIALIZATION = 1
-    """It adds some and removes none."""
+    """Adds keywords and removes none."""
 
     GENERALIZATION = 2
-    """It removes some and adds none."""
+    """Removes keywords and adds none."""
 
     SUBSTITUTION = 3
-    """It adds some, removes some, and keeps some."""
+    """Adds, removes and keeps keywords."""
 
     NEW = 4
-    """It keeps none."""
+    """Keeps no keyword."""
 
 
-def steps(texts: Texts) -> tuple[Ints, Ints]:
-    """The queries that have one before them in their thread, and the kind of each such step."""
-    rows, words, vocabulary = words_of(texts.queries)
+def steps(texts: QueryTexts) -> tuple[Ints, Ints]:
+    """The queries that have a previous one in their thread, and the kind of each step."""
+    rows, words, vocabulary = encode_words(texts.queries)
     width = max(len(vocabulary), 1)
     cells = sorted_unique(rows * width + words)
     sizes = np.bincount(cells // width, minlength=len(texts.queries))
-    # A word of the query before is the same cell, one row later.
+    # A common word of two consecutive queries has the same cell, one row later.
     both = cells[np.isin(cells, cells + width)]
     common = np.bincount(both // width, minlength=len(texts.queries))
-    later = np.flatnonzero(texts.follows)
+    later = np.flatnonzero(texts.has_previous)
     kept, before, after = common[later], sizes[later - 1], sizes[later]
     kinds = np.select(
         [(kept == before) & (kept == after), kept == before, kept == after, kept > 0],
@@ -62,105 +62,106 @@ def steps(texts: Texts) -> tuple[Ints, Ints]:
     return later, kinds.astype(np.int64)
 
 
-def step_counts(texts: Texts) -> Ints:
-    """How many steps there are of each kind."""
+def step_counts(texts: QueryTexts) -> Ints:
+    """The number of steps of each kind."""
     return np.bincount(steps(texts)[1], minlength=len(Step))
 
 
-def likeness(original: Ints, other: Ints) -> float:
+def similarity(original: Ints, other: Ints) -> float:
     """One minus the total variation distance of two distributions, given as counts.
 
-    Where the other has nothing at all, it is 0.
+    It is 0 if `other` has no counts.
 
-    >>> likeness(np.array([1, 1]), np.array([3, 1]))
+    >>> similarity(np.array([1, 1]), np.array([3, 1]))
     0.75
     """
     if not other.any():
         return share(0, int(original.sum()))
-    # In whole numbers, so that equal distributions are alike to the last digit.
-    mine, yours = int(original.sum()), int(other.sum())
-    return share(int(np.minimum(original * yours, other * mine).sum()), mine * yours)
+    # Integers, so that equal distributions give exactly 1.
+    total, other_total = int(original.sum()), int(other.sum())
+    common = int(np.minimum(original * other_total, other * total).sum())
+    return share(common, total * other_total)
 
 
 def kept_counts(original: Ints, other: Ints) -> float:
-    """Share of the original's counts that the other has, kind by kind; what it has more is not."""
+    """Share of the original's counts that `other` has; higher counts do not make up for lower."""
     return share(int(np.minimum(original, other).sum()), int(original.sum()))
 
 
-def refinements(texts: Texts) -> Counter[Refinement]:
-    """How often which keywords are removed and added, by steps that keep at least one."""
+def refinements(texts: QueryTexts) -> Counter[Refinement]:
+    """The number of steps with the same removed and added keywords, if they keep a keyword."""
     later, kinds = steps(texts)
-    some = (kinds != Step.REPETITION) & (kinds != Step.NEW)
-    found: Counter[Refinement] = Counter()
-    for row in later[some].tolist():
+    refined = (kinds != Step.REPETITION) & (kinds != Step.NEW)
+    counts: Counter[Refinement] = Counter()
+    for row in later[refined].tolist():
         before, after = set(texts.queries[row - 1]), set(texts.queries[row])
-        found[tuple(sorted(before - after)), tuple(sorted(after - before))] += 1
-    return found
+        counts[tuple(sorted(before - after)), tuple(sorted(after - before))] += 1
+    return counts
 
 
-def top(counts: Counter[Refinement], most: int = MOST) -> list[Refinement]:
-    """The most frequent refinements; of equals, those first that sort first."""
-    return nsmallest(most, counts, key=lambda each: (-counts[each], each))
+def top(counts: Counter[Refinement], size: int = TOP_SIZE) -> list[Refinement]:
+    """The most frequent refinements; ties are sorted by keywords."""
+    return nsmallest(size, counts, key=lambda refinement: (-counts[refinement], refinement))
 
 
-def refinement_measures(three: Three[Texts]) -> list[Measured]:
-    """Steps and refinements of the original that a release still has."""
-    counts = (step_counts(three[0]), step_counts(three[1]), step_counts(three[2]))
-    changes = (_changes(counts[0]), _changes(counts[1]), _changes(counts[2]))
-    found = (refinements(three[0]), refinements(three[1]), refinements(three[2]))
-    wanted = top(found[0])
+def refinement_measures(texts: Versions[QueryTexts]) -> list[UtilityMeasure]:
+    """Steps and refinements of the original that remain in a release."""
+    counts = texts.map(step_counts)
+    refined = texts.map(refinements)
+    expected = top(refined.original)
     shares = [
-        measured(
+        measure(
             f"steps: {kind.name.lower()}",
             "Share of the steps from query to query of a thread that are of this kind.",
             counts,
             lambda own, kind=kind: share(int(own[kind]), int(own.sum())),  # type: ignore[misc]
-            int(counts[0].sum()),
+            int(counts.original.sum()),
         )
         for kind in Step
     ]
     return [
         *shares,
-        *_of_steps("steps", "steps", counts),
-        *_of_steps("changes", "steps that are no repetition", changes),
-        measured(
-            f"refinements: top {MOST}, there",
-            "Share of the most frequent pairs of removed and added words that occur at all.",
-            found,
-            lambda own: recall(wanted, own),
-            len(wanted),
+        *_step_measures("steps", "steps", counts),
+        *_step_measures("changes", "steps except repetitions", counts.map(_without_repetitions)),
+        measure(
+            f"refinements: top {TOP_SIZE}, present",
+            "Share of the most frequent pairs of removed and added words that occur.",
+            refined,
+            lambda other: recall(expected, other),
+            len(expected),
         ),
-        measured(
-            f"refinements: top {MOST}, still on top",
-            "Share of the most frequent pairs of removed and added words that still are that.",
-            found,
-            lambda own: recall(wanted, top(own)),
-            len(wanted),
+        measure(
+            f"refinements: top {TOP_SIZE}, recall",
+            "Share of the most frequent pairs of removed and added words that are among the most "
+            "frequent of the release.",
+            refined,
+            lambda other: recall(expected, top(other)),
+            len(expected),
         ),
     ]
 
 
-def _changes(counts: Ints) -> Ints:
+def _without_repetitions(counts: Ints) -> Ints:
     """The counts without repetitions, which are most steps of a log."""
     return np.where(np.arange(len(Step)) == Step.REPETITION, 0, counts)
 
 
-def _of_steps(name: str, what: str, counts: Three[Ints]) -> list[Measured]:
-    original = counts[0]
+def _step_measures(name: str, steps: str, counts: Versions[Ints]) -> list[UtilityMeasure]:
+    original = counts.original
     cases = int(original.sum())
     return [
-        measured(
+        measure(
             f"{name}: distribution kept",
-            f"One minus the total variation distance between the kinds of {what}.",
+            f"One minus the total variation distance between the kinds of {steps}.",
             counts,
-            lambda own: likeness(original, own),
+            lambda other: similarity(original, other),
             cases,
         ),
-        measured(
+        measure(
             f"{name}: kept",
-            f"Share of the original's {what} that there still are as many of, kind by kind.",
+            f"Share of the original's {steps} that remain, counted per kind.",
             counts,
-            lambda own: kept_counts(original, own),
+            lambda other: kept_counts(original, other),
             cases,
         ),
     ]

@@ -1,7 +1,7 @@
-"""Association rules of baskets: who has these items has that one, too.
+"""Association rules of baskets: baskets with these items also have that one.
 
-Paper:      section 1 names market baskets; rules are what they are mined for.
-Guarantee:  exact. Rules of equal confidence and support stand in the order of their items.
+Paper:      section 1 names market baskets, which are mined for rules.
+Guarantee:  exact. Rules of equal confidence and support are sorted by items.
 Complexity: O(f^2 n / 64) for f frequent items of n baskets, and as much for each frequent pair
             that may grow; f is at most 100 / `PERCENT` times the items of a mean basket.
 Deviation:  none.
@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.columns.arrays import sorted_unique
-from setanon_core.utility.measured import Measured, Three, measured, recall, share
-from setanon_core.utility.query_texts import words_of
+from setanon_core.utility.measures import UtilityMeasure, Versions, measure, recall, share
+from setanon_core.utility.query_texts import encode_words
 
 Items = tuple[str, ...]
 """The items of a basket, or of an itemset; an itemset's are sorted."""
@@ -28,24 +28,24 @@ Bits = npt.NDArray[np.uint64]
 """A bit for each basket."""
 
 PERCENT: Final = 1
-"""Of the baskets, that must have all items of a rule, or of a frequent set."""
+"""Least support of a rule or frequent itemset, in percent of the baskets."""
 
-MOST: Final = 100
-"""The rules on top that are compared."""
+TOP_SIZE: Final = 100
+"""Size of the lists of top rules and itemsets."""
 
 WORD: Final = 64
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Rule:
-    """Baskets with these items, one or two, have that one, too."""
+    """Baskets with the `given` items, one or two, also have the item `then`."""
 
     given: Items
     then: str
 
 
 Rules = dict[Rule, tuple[float, int]]
-"""The confidence of each rule, and the baskets that have all of its items."""
+"""The confidence of each rule, and the number of baskets that have all of its items."""
 
 
 def itemsets(baskets: Sequence[Items], least: int) -> dict[Items, int]:
@@ -74,7 +74,7 @@ def itemsets(baskets: Sequence[Items], least: int) -> dict[Items, int]:
 
 def _bits(baskets: Sequence[Items], least: int) -> tuple[Bits, list[str]]:
     """The frequent items, sorted, and a bit in the row of each for every basket that has it."""
-    rows, words, vocabulary = words_of(baskets)
+    rows, words, vocabulary = encode_words(baskets)
     width = max(len(vocabulary), 1)
     rows, words = np.divmod(sorted_unique(rows * width + words), width)
     frequent = np.flatnonzero(np.bincount(words, minlength=len(vocabulary)) >= least)
@@ -91,86 +91,88 @@ def _count(row: Bits) -> int:
 
 
 def frequent(baskets: Sequence[Items]) -> dict[Items, int]:
-    """The sets of one, two or three items that `PERCENT` of the baskets have."""
-    # In whole percent: a product of fractions may be a hair above what it should be.
+    """The support of the itemsets of one, two or three items in `PERCENT` of the baskets."""
+    # Integers: a product of floats may round up.
     return itemsets(baskets, max(-(-len(baskets) * PERCENT // 100), 1))
 
 
-def rules_of(found: Mapping[Items, int]) -> Rules:
-    """All rules of two or three items among these sets, which hold their subsets, too."""
+def rules_of(supports: Mapping[Items, int]) -> Rules:
+    """All rules of two or three items among these itemsets, which include all their subsets."""
     rules: Rules = {}
-    for whole, count in found.items():
-        for given in combinations(whole, len(whole) - 1):
+    for itemset, count in supports.items():
+        for given in combinations(itemset, len(itemset) - 1):
             if given:
-                (then,) = set(whole) - set(given)
-                rules[Rule(given, then)] = share(count, found[given]), count
+                (then,) = set(itemset) - set(given)
+                rules[Rule(given, then)] = share(count, supports[given]), count
     return rules
 
 
-def top(rules: Rules, most: int = MOST) -> list[Rule]:
-    """The rules of highest confidence; of equals, those of more baskets, then in their order."""
-    return nsmallest(most, rules, key=lambda rule: (-rules[rule][0], -rules[rule][1], rule))
+def top(rules: Rules, size: int = TOP_SIZE) -> list[Rule]:
+    """The rules of highest confidence; ties are sorted by support, then by items."""
+    return nsmallest(size, rules, key=lambda rule: (-rules[rule][0], -rules[rule][1], rule))
 
 
-def top_sets(found: Mapping[Items, int], most: int = MOST) -> list[Items]:
-    """The most frequent sets of two or three items; of equals, those first that sort first."""
-    several = [items for items in found if len(items) > 1]
-    return nsmallest(most, several, key=lambda items: (-found[items], items))
+def top_sets(supports: Mapping[Items, int], size: int = TOP_SIZE) -> list[Items]:
+    """The most frequent itemsets of two or three items; ties are sorted by items."""
+    several = [items for items in supports if len(items) > 1]
+    return nsmallest(size, several, key=lambda items: (-supports[items], items))
 
 
-def rule_measures(three: Three[Sequence[Items]]) -> list[Measured]:
-    """How much of the frequent sets and rules of the original a reader of a release would find."""
-    sets = (frequent(three[0]), frequent(three[1]), frequent(three[2]))
-    found = (rules_of(sets[0]), rules_of(sets[1]), rules_of(sets[2]))
-    wanted, often = top(found[0]), top_sets(sets[0])
+def rule_measures(baskets: Versions[Sequence[Items]]) -> list[UtilityMeasure]:
+    """Frequent itemsets and rules of the original that remain in a release."""
+    supports = baskets.map(frequent)
+    rules = supports.map(rules_of)
+    expected, expected_sets = top(rules.original), top_sets(supports.original)
     return [
-        measured(
-            f"frequent sets: top {MOST}",
-            f"Share of the {MOST} most frequent pairs and triples of items that still are that.",
-            sets,
-            lambda own: recall(often, top_sets(own)),
-            len(often),
+        measure(
+            f"frequent sets: top {TOP_SIZE}",
+            f"Share of the {TOP_SIZE} most frequent pairs and triples of items that are among the "
+            f"{TOP_SIZE} most frequent of the release.",
+            supports,
+            lambda other: recall(expected_sets, top_sets(other)),
+            len(expected_sets),
         ),
-        measured(
-            f"rules: top {MOST}, precision",
-            f"Share of the {MOST} rules of highest confidence that are so in the original; rules "
-            f"have two or three items that {PERCENT}% of the baskets have.",
-            found,
-            lambda own: precision(wanted, own),
-            len(wanted),
+        measure(
+            f"rules: top {TOP_SIZE}, precision",
+            f"Share of the release's {TOP_SIZE} rules of highest confidence that are among those "
+            f"of the original; rules have two or three items with a support of {PERCENT}%.",
+            rules,
+            lambda other: precision(expected, other),
+            len(expected),
         ),
-        measured(
-            f"rules: top {MOST}, recall",
-            f"Share of the original's {MOST} rules of highest confidence that are so still.",
-            found,
-            lambda own: recall(wanted, top(own)),
-            len(wanted),
+        measure(
+            f"rules: top {TOP_SIZE}, recall",
+            f"Share of the original's {TOP_SIZE} rules of highest confidence that are among those "
+            "of the release.",
+            rules,
+            lambda other: recall(expected, top(other)),
+            len(expected),
         ),
-        measured(
-            f"rules: top {MOST}, there",
-            f"Share of the original's {MOST} rules of highest confidence whose items "
-            f"{PERCENT}% of the baskets still have.",
-            found,
-            lambda own: recall(wanted, own),
-            len(wanted),
+        measure(
+            f"rules: top {TOP_SIZE}, present",
+            f"Share of the original's {TOP_SIZE} rules of highest confidence whose items still "
+            f"have a support of {PERCENT}%.",
+            rules,
+            lambda other: recall(expected, other),
+            len(expected),
         ),
-        measured(
-            f"rules: top {MOST}, confidence kept",
-            "Mean ratio of a rule's confidence to that in the original, or the other way round, "
-            "whichever is below 1; 0 for a rule that is not there.",
-            found,
-            lambda own: confidence_kept(wanted, found[0], own),
-            len(wanted),
+        measure(
+            f"rules: top {TOP_SIZE}, confidence kept",
+            "Mean ratio of a rule's confidence to that in the original, or its inverse if above "
+            "1; 0 for a missing rule.",
+            rules,
+            lambda other: confidence_kept(expected, rules.original, other),
+            len(expected),
         ),
     ]
 
 
-def precision(wanted: list[Rule], own: Rules) -> float:
-    """Share of the rules on top of a release that were wanted; without any rule it is 0."""
-    return recall(top(own), wanted) if own else share(0, len(wanted))
+def precision(expected: list[Rule], rules: Rules) -> float:
+    """Share of a release's top rules that are expected; 0 if it has no rules."""
+    return recall(top(rules), expected) if rules else share(0, len(expected))
 
 
-def confidence_kept(wanted: list[Rule], original: Rules, own: Rules) -> float:
-    """How near to 1 the confidence of these rules over that in the original is, in the mean."""
-    both = [(original[rule][0], own[rule][0]) for rule in wanted if rule in own]
-    return share(fsum(min(pair) / max(pair) for pair in both), len(wanted))
+def confidence_kept(expected: list[Rule], original: Rules, rules: Rules) -> float:
+    """Mean ratio, at most 1, of the confidences of the expected rules; 0 for a missing rule."""
+    pairs = [(original[rule][0], rules[rule][0]) for rule in expected if rule in rules]
+    return share(fsum(min(pair) / max(pair) for pair in pairs), len(expected))

@@ -1,11 +1,11 @@
-"""Suggest the next query, or complete a query, from what others asked.
+"""Suggest the next query, or complete a query, from the queries of other users.
 
 Paper:      section 5.5, "Utility": how well a query suggestion algorithm works when run on the
             release instead of the original.
-Guarantee:  exact counts. What is counted as often stands in the order of its keywords.
+Guarantee:  exact counts. Ties are sorted by keywords.
 Complexity: O(Q log Q) for Q queries.
-Deviation:  none: the paper asks the question and names no algorithm. Ours are the plainest: what
-            followed, or completed, most often.
+Deviation:  none: the paper names no algorithm. Ours suggests the most frequent next query, or the
+            most frequent query with the same beginning.
 """
 
 from typing import Final
@@ -14,135 +14,139 @@ import numpy as np
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.encode import encode_first_seen, encode_values
-from setanon_core.utility.measured import Measured, Three, measured, share
-from setanon_core.utility.query_texts import Texts
+from setanon_core.utility.measures import UtilityMeasure, Versions, measure, share
+from setanon_core.utility.query_texts import QueryTexts
 
-Pairs = tuple[Ints, Ints]
-"""What was given, and what came: a number of each, for each case."""
+Cases = tuple[Ints, Ints]
+"""For each case the number of the context (what is known) and of the answer (what followed)."""
 
-AT: Final = (1, 5, 10)
-"""How many suggestions are looked at."""
+LIST_SIZES: Final = (1, 5, 10)
+"""Sizes of the lists of suggestions."""
 
-NOWHERE: Final = np.iinfo(np.int64).max
-"""The place of what is not among the suggestions."""
+NOT_SUGGESTED: Final = np.iinfo(np.int64).max
+"""The rank of an answer that is not suggested."""
 
 
-def places(trained: Pairs, asked: Pairs) -> Ints:
-    """The place of each answer among those trained for what is given, from 0; or `NOWHERE`.
+def answer_ranks(training: Cases, test: Cases) -> Ints:
+    """The rank of each test answer among the training answers of its context, from 0.
 
-    Answers stand by how often they came, then by their number.
+    Answers are ranked by frequency, then by number. Answers that the training cases do not have
+    for the context get `NOT_SUGGESTED`.
 
-    >>> trained = np.array([7, 7, 7, 8]), np.array([2, 1, 1, 3])
-    >>> places(trained, (np.array([7, 7]), np.array([1, 2]))).tolist()
+    >>> training = np.array([7, 7, 7, 8]), np.array([2, 1, 1, 3])
+    >>> answer_ranks(training, (np.array([7, 7]), np.array([1, 2]))).tolist()
     [0, 1]
     """
-    width = 1 + max(int(pairs[1].max(initial=0)) for pairs in (trained, asked))
-    codes, counts = np.unique(trained[0] * width + trained[1], return_counts=True)
-    given = codes // width
-    order = np.lexsort((codes, -counts, given))
-    starts = np.flatnonzero(np.diff(given, prepend=-1))
-    place = np.empty(len(codes), np.int64)
-    # Codes ascend, so what is given stands in the same spans before and after the sorting.
-    place[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(starts, append=len(codes)))
-    wanted = asked[0] * width + asked[1]
-    at = np.minimum(np.searchsorted(codes, wanted), max(len(codes) - 1, 0))
+    width = 1 + max(int(cases[1].max(initial=0)) for cases in (training, test))
+    codes, counts = np.unique(training[0] * width + training[1], return_counts=True)
+    context = codes // width
+    order = np.lexsort((codes, -counts, context))
+    starts = np.flatnonzero(np.diff(context, prepend=-1))
+    rank = np.empty(len(codes), np.int64)
+    # Codes ascend, so each context has the same range before and after sorting.
+    rank[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(starts, append=len(codes)))
+    test_codes = test[0] * width + test[1]
+    position = np.minimum(np.searchsorted(codes, test_codes), max(len(codes) - 1, 0))
     if not len(codes):
-        return np.full(len(wanted), NOWHERE)
-    return np.where(codes[at] == wanted, place[at], NOWHERE)
+        return np.full(len(test_codes), NOT_SUGGESTED)
+    return np.where(codes[position] == test_codes, rank[position], NOT_SUGGESTED)
 
 
-def hit_rate(trained: Pairs, asked: Pairs, at: int) -> float:
-    """Share of the cases asked whose answer is among the first `at` suggestions."""
-    return share(int((places(trained, asked) < at).sum()), len(asked[0]))
+def hit_rate(training: Cases, test: Cases, size: int) -> float:
+    """Share of the test cases whose answer is among the first `size` suggestions."""
+    return share(int((answer_ranks(training, test) < size).sum()), len(test[0]))
 
 
-def coverage(trained: Pairs, asked: Pairs) -> float:
-    """Share of the cases asked for which there is any suggestion, right or wrong."""
-    return share(int(np.isin(asked[0], trained[0]).sum()), len(asked[0]))
+def coverage(training: Cases, test: Cases) -> float:
+    """Share of the test cases with at least one suggestion, right or wrong."""
+    return share(int(np.isin(test[0], training[0]).sum()), len(test[0]))
 
 
-def next_queries(*many: Texts) -> list[Pairs]:
-    """Each query of a thread and the next that differs, numbered alike in all of the texts."""
-    changed = [texts.changed() for texts in many]
-    numbers = _numbered(changed)
-    found = []
-    for texts, number in zip(changed, numbers, strict=True):
-        later = np.flatnonzero(texts.follows)
-        found.append((number[later - 1], number[later]))
-    return found
+def next_queries(*logs: QueryTexts) -> list[Cases]:
+    """Each query and the next different one of its thread, numbered alike in all logs."""
+    distinct = [texts.without_repeats() for texts in logs]
+    numbers = _number_queries(distinct)
+    cases = []
+    for texts, number in zip(distinct, numbers, strict=True):
+        later = np.flatnonzero(texts.has_previous)
+        cases.append((number[later - 1], number[later]))
+    return cases
 
 
-def completions(letters: int, *many: Texts) -> list[Pairs]:
-    """The first keyword and first letters of the second, and the query: of all that have two.
+def completions(letters: int, *logs: QueryTexts) -> list[Cases]:
+    """The beginning of each query with two keywords or more, and the query.
 
-    A query that repeats the one before it in its thread does not count again.
+    The beginning is the first keyword and the first `letters` letters of the second. A query that
+    repeats the previous one of its thread is not counted again.
     """
-    changed = [texts.changed() for texts in many]
-    numbers = _numbered(changed)
+    distinct = [texts.without_repeats() for texts in logs]
+    numbers = _number_queries(distinct)
     beginnings = [
         (query[0], query[1][:letters]) if len(query) > 1 else None
-        for texts in changed
+        for texts in distinct
         for query in texts.queries
     ]
-    whole = np.fromiter((start is not None for start in beginnings), np.bool_, len(beginnings))
-    given = np.split(encode_first_seen(beginnings)[0], _cuts(changed))
-    longer = np.split(whole, _cuts(changed))
+    several = np.fromiter((start is not None for start in beginnings), np.bool_, len(beginnings))
+    contexts = np.split(encode_first_seen(beginnings)[0], _ends(distinct))
+    masks = np.split(several, _ends(distinct))
     return [
-        (start[some], number[some])
-        for start, number, some in zip(given, numbers, longer, strict=True)
+        (context[mask], number[mask])
+        for context, number, mask in zip(contexts, numbers, masks, strict=True)
     ]
 
 
-def suggestion_measures(trained: Three[Texts], held_out: Texts) -> list[Measured]:
-    """Hit rates of suggestions and completions for queries of users who were held out."""
+def suggestion_measures(
+    training: Versions[QueryTexts], held_out: QueryTexts
+) -> list[UtilityMeasure]:
+    """Hit rates of suggestions and completions for the queries of held-out users."""
     return [
         *_measures(
             "next query",
-            "of a held-out user's next queries in a thread, repeats apart,",
-            next_queries(*trained, held_out),
+            "of the next queries in threads of held-out users, without repeats,",
+            next_queries(*training, held_out),
         ),
         *_measures(
             "completion of the first word",
-            "of a held-out user's queries with two keywords or more, given the first,",
-            completions(0, *trained, held_out),
+            "of the queries of held-out users with two keywords or more, given the first,",
+            completions(0, *training, held_out),
         ),
         *_measures(
             "completion of word and letter",
-            "of the same, given the first keyword and the first letter of the second,",
-            completions(1, *trained, held_out),
+            "of the queries of held-out users with two keywords or more, given the first keyword "
+            "and the first letter of the second,",
+            completions(1, *training, held_out),
         ),
     ]
 
 
-def _measures(name: str, of_what: str, pairs: list[Pairs]) -> list[Measured]:
-    original, release, paper, asked = pairs
-    three = original, release, paper
-    cases = len(asked[0])
-    rates = [
-        measured(
-            f"{name}: hits at {at}",
-            f"Share {of_what} that are among the {at} most frequent ones in the data at hand.",
-            three,
-            lambda trained, at=at: hit_rate(trained, asked, at),  # type: ignore[misc]
-            cases,
+def _measures(name: str, of_cases: str, cases: list[Cases]) -> list[UtilityMeasure]:
+    original, release, paper, test = cases
+    training = Versions(original, release, paper)
+    hits = [
+        measure(
+            f"{name}: hits at {size}",
+            f"Share {of_cases} that are among the {size} most frequent suggestions.",
+            training,
+            lambda version, size=size: hit_rate(version, test, size),  # type: ignore[misc]
+            len(test[0]),
         )
-        for at in AT
+        for size in LIST_SIZES
     ]
-    any_at_all = measured(
+    any_suggestion = measure(
         f"{name}: any suggestion",
-        f"Share {of_what} for which the data at hand suggest anything, right or wrong.",
-        three,
-        lambda trained: coverage(trained, asked),
-        cases,
+        f"Share {of_cases} with at least one suggestion, right or wrong.",
+        training,
+        lambda version: coverage(version, test),
+        len(test[0]),
     )
-    return [*rates, any_at_all]
+    return [*hits, any_suggestion]
 
 
-def _numbered(many: list[Texts]) -> list[Ints]:
-    """The numbers of all queries, in the order of their keywords."""
-    numbers, _ = encode_values([query for texts in many for query in texts.queries], "query")
-    return np.split(numbers, _cuts(many))
+def _number_queries(logs: list[QueryTexts]) -> list[Ints]:
+    """The numbers of all queries, sorted by keywords."""
+    numbers, _ = encode_values([query for texts in logs for query in texts.queries], "query")
+    return np.split(numbers, _ends(logs))
 
 
-def _cuts(many: list[Texts]) -> Ints:
-    return np.cumsum([len(texts.queries) for texts in many])[:-1]
+def _ends(logs: list[QueryTexts]) -> Ints:
+    return np.cumsum([len(texts.queries) for texts in logs])[:-1]

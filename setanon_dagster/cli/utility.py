@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Final
 
-from setanon_core.utility.measured import Measured
+from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.cli.dry_run import raw_table
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.report.comparison import table_utility
@@ -14,12 +14,12 @@ NAME_WIDTH: Final = 46
 HEADER: Final = f"{'score':<{NAME_WIDTH}} {'original':>9} {'release':>9} {'paper':>9} {'cases':>11}"
 
 
-def source_utility(config: ReleaseConfig) -> tuple[Measured, ...]:
+def source_utility(config: ReleaseConfig) -> tuple[UtilityMeasure, ...]:
     """Utility of a release with this configuration, for a log or baskets; publishes nothing."""
     return table_utility(raw_table(config.source), config.source.kind, config.params())
 
 
-def format_scores(scores: Iterable[Measured]) -> Iterator[str]:
+def format_scores(scores: Iterable[UtilityMeasure]) -> Iterator[str]:
     """One line per score, below the header."""
     for score in scores:
         cells = " ".join(_cell(value) for value in (score.original, score.release, score.paper))

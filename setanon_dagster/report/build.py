@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from duckdb import DuckDBPyConnection
 
-from setanon_core.utility.measured import Measured
+from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.gate.publish import Published
 from setanon_dagster.report.comparison import sweep_totals, table_utility
@@ -103,7 +103,7 @@ def _sweep(config: ReleaseConfig, clusters: Path) -> tuple[SweepPoint, ...]:
     return sweep_points(sweep_totals(threads, methods, sorted({*KS, config.k})))
 
 
-def _utility(config: ReleaseConfig, raw: Path) -> tuple[Measured, ...]:
+def _utility(config: ReleaseConfig, raw: Path) -> tuple[UtilityMeasure, ...]:
     """Utility of the release; `raw` is the file of the first stage."""
     with connect(config.memory_limit, temp_folder=config.stages) as connection:
         table = read_parquet(raw, connection).to_arrow_table()

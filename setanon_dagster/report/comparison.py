@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 from setanon_core.model.inputs import Baskets, Log
 from setanon_core.model.queries import Threads
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.release_threads import sweep
-from setanon_core.utility.compare import utility_of, utility_of_baskets
-from setanon_core.utility.measured import Measured
+from setanon_core.pipeline.group_threads import sweep_threads
+from setanon_core.utility.compare import measure_baskets, measure_log
+from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.stages.cost_report import TOTAL, cost_table
 
 Row = Mapping[str, Any]
@@ -21,14 +21,14 @@ def sweep_totals(
     threads: Threads, methods: Sequence[ReleaseParams], ks: Sequence[int]
 ) -> Iterator[Row]:
     """Total row of the cost report for each k and each of `methods`, in order of k."""
-    sweeps = [sweep(threads, params, ks) for params in methods]
+    sweeps = [sweep_threads(threads, params, ks) for params in methods]
     for costs in zip(*sweeps, strict=True):
         for cost, params in zip(costs, methods, strict=True):
             rows = cost_table([cost], params).to_pylist()
             yield from (row for row in rows if row["round"] == TOTAL)
 
 
-def table_utility(raw: pa.Table, kind: str, params: ReleaseParams) -> tuple[Measured, ...]:
+def table_utility(raw: pa.Table, kind: str, params: ReleaseParams) -> tuple[UtilityMeasure, ...]:
     """Utility of a release of `raw`, of the original, and of the paper's method.
 
     A log is scored by suggestions, refinements and keywords; baskets by association rules and
@@ -36,6 +36,6 @@ def table_utility(raw: pa.Table, kind: str, params: ReleaseParams) -> tuple[Meas
     """
     if kind == "baskets":
         record, item, user = (raw[name].to_pylist() for name in ("record", "item", "user"))
-        return utility_of_baskets(Baskets(record, item, user), params)
+        return measure_baskets(Baskets(record, item, user), params)
     times = pc.cast(raw["time"], pa.int64()).to_numpy()
-    return utility_of(Log(raw["user"].to_pylist(), times, raw["query"].to_pylist()), params)
+    return measure_log(Log(raw["user"].to_pylist(), times, raw["query"].to_pylist()), params)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final, Literal
 
-from setanon_core.utility.measured import Measured
+from setanon_core.utility.measures import UtilityMeasure
 
 Change = Literal["kept", "deleted", "added"]
 
@@ -120,7 +120,7 @@ class Report:
     sizes: tuple[GroupSize, ...] = ()
     losses: Losses | None = None
     sweep: tuple[SweepPoint, ...] = ()
-    utility: tuple[Measured, ...] = ()
+    utility: tuple[UtilityMeasure, ...] = ()
     threads: tuple[ShownThread, ...] = field(default=(), repr=False)
     """A few threads, before and after; empty unless `show_threads` is set."""
 

@@ -15,7 +15,9 @@ from setanon_core.columns.users import user_ranks
 from setanon_core.model.publication import ThreadIds
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.release_threads import assign_thread_ids, edit_threads, group_threads
+from setanon_core.pipeline.build_release import edit_threads
+from setanon_core.pipeline.group_threads import group_threads
+from setanon_core.pipeline.thread_ids import assign_thread_ids
 from setanon_core.runtime.progress import listen_to_progress, report_progress
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import list_column

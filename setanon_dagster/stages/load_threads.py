@@ -11,7 +11,7 @@ from duckdb import DuckDBPyRelation
 from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.release_threads import threads_from
+from setanon_core.pipeline.build_threads import build_threads
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.stages.arrow import Int32Column, TextColumn
 from setanon_dagster.storage.prefetch import prefetch
@@ -45,7 +45,7 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
         report_progress("threads read back", len(query_counts.values), total)
     vocabulary, word_codes = words.encode_sorted()
     user_names, owners = users.encode_sorted()
-    return threads_from(
+    return build_threads(
         Queries(
             # int32 instead of the core's int64 halves the memory of the largest column.
             cast("Ints", word_codes),

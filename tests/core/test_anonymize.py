@@ -88,7 +88,7 @@ def check(sets, users, result, asked):
         free = [i for i, old in enumerate(sets) if old and not old & bad]
         if len({users[i] for i in free}) >= k:
             assert all(published[i] is not None for i in free)
-    assert verify(published, k, users).ok
+    assert verify(published, k, users=users).ok
 
 
 def test_the_signature_is_the_documented_one():
@@ -182,7 +182,7 @@ def test_the_verifier_rejects_exactly_the_mutations_that_break_definition_1(data
             for one, user in zip(mutated, users, strict=True):
                 crowds.setdefault(one, set()).add(user)
             good = all(len(crowd) >= asked["k"] for one, crowd in crowds.items() if one is not None)
-            assert verify(mutated, asked["k"], users).ok is good
+            assert verify(mutated, asked["k"], users=users).ok is good
             assert not good or item != 5  # item 5 is in no other record
 
 

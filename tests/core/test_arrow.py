@@ -158,7 +158,7 @@ def test_a_null_user_is_nobody_wherever_the_column_goes():
     with pytest.raises(MalformedInputError, match="no user may be null; 1 are"):
         anonymize([["a"]] * 3, 3, users=users)
     with pytest.raises(MalformedInputError, match="record 1 has none"):
-        verify([["a"]] * 3, 3, users)
+        verify([["a"]] * 3, 3, users=users)
 
 
 def test_an_arrow_column_is_anonymized_and_verified_as_it_is():

@@ -129,7 +129,7 @@ def test_users_that_are_no_sequence_are_refused(users):
 
 def test_users_beside_records_are_refused():
     data = Records.from_sets(DATA, [CANARY, "b"])
-    assert "users must not be given" in refusal(MalformedInputError, data, 2, users=[CANARY, "b"])
+    assert "users must not be passed" in refusal(MalformedInputError, data, 2, users=[CANARY, "b"])
 
 
 def test_parameters_are_checked_before_the_data_are_read():

@@ -9,14 +9,15 @@ from setanon_core.columns.encode import encode_values
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.publication import SetRelease
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.baskets import anonymize_baskets
+from setanon_core.pipeline.baskets import release_baskets
 
 SECRET = b"for tests only"
 ITEMS = ["tea", "milk", "rum", "rye bread", "a,b"]
 
 
 def anonymized(baskets, **knobs):
-    return anonymize_baskets(baskets, ReleaseParams(**{"k": 2, "secret": SECRET, **knobs}))
+    result = release_baskets(baskets, ReleaseParams(**{"k": 2, "secret": SECRET, **knobs}))
+    return result.release, result.ledger, result.cost
 
 
 def by_record(release, ledger, records):
@@ -121,7 +122,7 @@ def test_baskets_of_one_user_count_once():
 
     release, ledger, cost = anonymized(baskets, k=3)
     assert len(release.thread_ids) == 8
-    assert verify(release.keywords, 3, ledger.users).smallest_group == 3
+    assert verify(release.keywords, 3, users=ledger.users).smallest_group == 3
     assert set(ledger.users) == {"ann", "bob", "cem"}
     assert cost.certificate.cost.total == 0
 

@@ -40,4 +40,4 @@ def test_blocks_of_any_size_give_the_same_records_and_owners(threads, at_once, d
     assert records.offsets.tolist() == expected.offsets.tolist()
     assert records.users.tolist() == expected.users.tolist()
     once = keywords_of(vocabulary, item, typed.words, owner[holder])
-    assert keywords.held.tolist() == once.held.tolist()
+    assert keywords.owners.tolist() == once.owners.tolist()

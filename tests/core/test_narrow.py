@@ -7,7 +7,7 @@ from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.itemsets import frequent_itemsets
 from setanon_core.params import Params
-from setanon_core.pipeline.anonymize import anonymize_records
+from setanon_core.pipeline.group_records import anonymize_records
 
 
 def test_narrow_items_are_grouped_as_wide_ones_are():

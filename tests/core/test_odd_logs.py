@@ -13,7 +13,7 @@ from setanon_core import MalformedInputError
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.inputs import Log
 from setanon_core.model.publication import QueryRelease, SetRelease
-from setanon_core.params import FORMATS, ReleaseParams
+from setanon_core.params import FORMATS
 from setanon_core.pipeline.log import anonymize_log
 
 SECRET = b"for tests only"
@@ -22,7 +22,8 @@ EAST = timezone(timedelta(hours=9))
 
 
 def anonymized(rows, **knobs):
-    return anonymize_log(rows, ReleaseParams(**{"k": 2, "secret": SECRET, **knobs}))
+    result = anonymize_log(rows, **{"k": 2, "secret": SECRET, **knobs})
+    return result.release, result.ledger, result.cost
 
 
 def texts_by_position(rows):

@@ -22,7 +22,7 @@ def baskets(rng, n):
 
 def checked(sets, k, users=None, **asked):
     result = anonymize(sets, k, users=users, **asked)
-    assert verify(result.records, k, users).ok
+    assert verify(result.records, k, users=users).ok
     assert result.lower_bound <= result.cost.total
     after = [record or frozenset() for record in result.records]
     assert result.cost.total == sum(len(old ^ new) for old, new in zip(sets, after, strict=True))

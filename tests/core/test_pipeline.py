@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from setanon_core import NotAnonymousError
 from setanon_core.keywords.minhash import SCHEME
 from setanon_core.keywords.tokenize import tokenize
+from setanon_core.model.inputs import Log
 from setanon_core.params import FORMATS, ReleaseParams
+from setanon_core.pipeline import group_threads
 from setanon_core.pipeline import log as log_module
-from setanon_core.pipeline import release_threads
-from setanon_core.pipeline.log import anonymize_log, threads_of_log
-from setanon_core.pipeline.release import release_key, thread_ids, verify_release
-from setanon_core.pipeline.release_threads import sweep
+from setanon_core.pipeline.build_release import build_release
+from setanon_core.pipeline.group_threads import sweep_threads
+from setanon_core.pipeline.log import release_log, threads_of_log
+from setanon_core.pipeline.release_texts import verify_release
+from setanon_core.pipeline.thread_ids import fingerprint, release_key, thread_ids
 
 SECRET = b"for tests only"
 WORDS = ["listen", "silent", "enlist", "stone", "notes", "lamp", "palm", "red"]
@@ -38,8 +41,13 @@ def params_of(**knobs):
     return ReleaseParams(**{"k": 2, "secret": SECRET, **knobs})
 
 
+def parts(rows, params):
+    result = release_log(Log.from_rows(rows), params)
+    return result.release, result.ledger, result.cost
+
+
 def anonymized(rows, **knobs):
-    return anonymize_log(rows, params_of(**knobs))
+    return parts(rows, params_of(**knobs))
 
 
 def sets_of(release):
@@ -52,8 +60,8 @@ def sets_of(release):
 def typed_words(rows, **knobs):
     """By its id, all words of each thread in the order typed; and the item of each word."""
     threads = threads_of_log(rows, params_of(**knobs))
-    key = release_key(params_of(**knobs), release_threads.fingerprint(threads))
-    line = threads.line().tolist()
+    key = release_key(params_of(**knobs), fingerprint(threads))
+    line = threads.canonical_order().tolist()
     ids = (digest.tobytes().hex() for digest in thread_ids(len(line), key))
     names = dict(zip(line, ids, strict=True))
     vocabulary = threads.keywords.vocabulary
@@ -105,7 +113,7 @@ def test_as_typed_is_common_where_every_keyword_is_an_item(rows, method, format_
 def test_every_published_spelling_was_typed_by_k_users(rows, method, format_, k):
     params = params_of(k=k, method=method, format=format_, identity="minhash")
 
-    release, ledger, _ = anonymize_log(rows, params)
+    release, ledger, _ = parts(rows, params)
 
     texts = release.queries if format_ == "queries" else map(" ".join, release.keywords)
     for word in {word for text in texts for word in text.split()}:
@@ -136,7 +144,7 @@ def test_what_is_as_typed_may_be_looked_at_and_judged():
     rows = [(n, 0, "listen") for n in range(3)] + [(3, 0, "silent"), (4, 0, "silent")]
     typed = params_of(k=3, identity="minhash", spelling="as_typed")
 
-    release, ledger, _ = anonymize_log(rows, typed)
+    release, ledger, _ = parts(rows, typed)
 
     assert sorted(release.queries) == ["listen"] * 3 + ["silent"] * 2
     assert verify_release(release, ledger, typed).violations == 2
@@ -197,12 +205,12 @@ def test_a_sweep_costs_what_each_k_costs_and_makes_threads_and_clusters_once(
     rows, ks = made_up_log(120), (2, 3, 6, 200)
     expected = [anonymized(rows, k=k, **knobs)[2] for k in ks]
     separate = Mock(wraps=log_module.separate_threads)
-    keys = Mock(wraps=release_threads.cluster_keys)
+    keys = Mock(wraps=group_threads.cluster_keys)
     monkeypatch.setattr(log_module, "separate_threads", separate)
-    monkeypatch.setattr(release_threads, "cluster_keys", keys)
+    monkeypatch.setattr(group_threads, "cluster_keys", keys)
 
     params = params_of(**knobs)
-    found = list(sweep(threads_of_log(rows, params), params, iter(ks)))
+    found = list(sweep_threads(threads_of_log(rows, params), params, iter(ks)))
 
     assert found == expected
     check_rounds(found[0])
@@ -233,7 +241,7 @@ def test_the_paper_costs_more_with_every_k_and_adds_little():
     params = params_of(method="paper")
     threads = threads_of_log(made_up_log(800), params)
 
-    costs = [cost.certificate.cost for cost in sweep(threads, params, (2, 3, 5, 8, 13, 20))]
+    costs = [cost.certificate.cost for cost in sweep_threads(threads, params, (2, 3, 5, 8, 13, 20))]
 
     totals = [cost.total for cost in costs]
     assert totals == sorted(set(totals))
@@ -259,11 +267,11 @@ def test_the_names_of_users_do_not_matter(rows, method, names):
 
 def test_a_keyword_that_too_few_users_typed_is_refused_whatever_the_groups():
     threads = threads_of_log(made_up_log(), params_of())
-    result = release_threads.group_threads(threads, params_of())
-    nobody = replace(threads.keywords, held=np.zeros_like(threads.keywords.held))
+    result = group_threads.group_threads(threads, params_of())
+    nobody = replace(threads.keywords, owners=np.zeros_like(threads.keywords.owners))
 
     with pytest.raises(NotAnonymousError, match="users must have typed every published keyword"):
-        release_threads.build_release(replace(threads, keywords=nobody), result, params_of())
+        build_release(replace(threads, keywords=nobody), result, params_of())
 
 
 def test_releases_of_other_data_or_parameters_have_no_id_in_common():
@@ -284,9 +292,7 @@ def test_every_keyword_of_every_thread_counts_for_the_key_of_the_ids(other):
     rows = [("ann", 1, "pine"), ("bob", 1, "apple pine straw")]
     changed = [("ann", 1, other), *rows[1:]]
 
-    one, two = (
-        release_threads.fingerprint(threads_of_log(log, params_of())) for log in (rows, changed)
-    )
+    one, two = (fingerprint(threads_of_log(log, params_of())) for log in (rows, changed))
 
     assert one != two
-    assert one == release_threads.fingerprint(threads_of_log(rows[::-1], params_of()))
+    assert one == fingerprint(threads_of_log(rows[::-1], params_of()))

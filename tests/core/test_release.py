@@ -9,16 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_core import InvalidParameterError, MalformedInputError, NotAnonymousError
+from setanon_core.model.inputs import Log
 from setanon_core.model.publication import Ledger, QueryRelease, SetRelease
 from setanon_core.params import FORMATS, ReleaseParams
-from setanon_core.pipeline.log import anonymize_log
-from setanon_core.pipeline.release import (
-    id_order,
-    require_anonymous,
-    require_distinct_texts,
-    thread_ids,
-    verify_release,
-)
+from setanon_core.pipeline.build_threads import require_distinct_texts
+from setanon_core.pipeline.log import release_log
+from setanon_core.pipeline.release_texts import require_anonymous, verify_release
+from setanon_core.pipeline.thread_ids import id_order, thread_ids
 
 SECRET = b"for tests only"
 ROWS = [
@@ -34,8 +31,8 @@ def ledger_of(names, users):
 
 def released(format_, k=3):
     params = ReleaseParams(k, format=format_, secret=SECRET)
-    release, ledger, _ = anonymize_log(ROWS, params)
-    return release, ledger, params
+    result = release_log(Log.from_rows(ROWS), params)
+    return result.release, result.ledger, params
 
 
 def with_text(release, place, words):
@@ -59,7 +56,11 @@ def without(release, ledger, places):
     """Release and ledger without some threads."""
     gone = {release.thread_ids[place] for place in places}
     rows = [n for n, name in enumerate(release.thread_ids) if name not in gone]
-    kept = {field: tuple(getattr(release, field)[n] for n in rows) for field in release.__slots__}
+    kept = {
+        field: tuple(getattr(release, field)[n] for n in rows)
+        for field in release.__slots__
+        if field != "constructor"
+    }
     lines = [n for n, name in enumerate(ledger.thread_ids) if name not in gone]
     names, users = ([column[n] for n in lines] for column in (ledger.thread_ids, ledger.users))
     return type(release)(**kept), ledger_of(names, users)

@@ -99,8 +99,8 @@ def test_owners_of_keywords_and_items_are_counted_by_users(log):
     _, keywords = columns_of(item, threads, users)
 
     owners = owners_of(item, threads, users)
-    assert keywords.held.tolist() == owners
-    assert keywords.item_held.tolist() == [
+    assert keywords.owners.tolist() == owners
+    assert keywords.item_owners.tolist() == [
         max(held for held, own in zip(owners, item, strict=True) if own == number)
         for number in range(max(item) + 1)
     ]
@@ -109,8 +109,8 @@ def test_owners_of_keywords_and_items_are_counted_by_users(log):
 def test_an_item_whose_keywords_have_few_owners_each_has_few_owners():
     keywords = Keywords(["ab", "ba", "c"], np.array([0, 0, 1]), np.array([2, 2, 3]))
 
-    assert keywords.item_held.tolist() == [2, 3]
-    assert Keywords([], np.empty(0, np.int64), np.empty(0, np.int64)).item_held.tolist() == []
+    assert keywords.item_owners.tolist() == [2, 3]
+    assert Keywords([], np.empty(0, np.int64), np.empty(0, np.int64)).item_owners.tolist() == []
 
 
 @given(logs(), st.integers(0, 4))
@@ -133,7 +133,7 @@ def test_whoever_is_published_was_typed_by_least_users_if_any_keyword_of_the_ite
 
     owners = owners_of(item, threads, users)
     for word in chosen.tolist():
-        if keywords.item_held[item[word]] >= least:
+        if keywords.item_owners[item[word]] >= least:
             assert owners[word] >= least
 
 

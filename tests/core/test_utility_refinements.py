@@ -17,13 +17,14 @@ from setanon_core.utility.frequencies import (
     thread_counts,
     top,
 )
-from setanon_core.utility.query_texts import Texts
+from setanon_core.utility.measures import Versions
+from setanon_core.utility.query_texts import QueryTexts
 from setanon_core.utility.refinements import (
     Step,
     kept_counts,
-    likeness,
     refinement_measures,
     refinements,
+    similarity,
     step_counts,
 )
 from setanon_core.utility.refinements import top as top_refinements
@@ -36,7 +37,7 @@ COUNTS = st.lists(st.integers(0, 50), min_size=5, max_size=5).map(np.asarray)
 
 def texts_of(threads):
     numbers = [number for number, own in enumerate(threads) for _ in own]
-    return Texts(np.asarray(numbers, np.int64), [query for own in threads for query in own])
+    return QueryTexts(np.asarray(numbers, np.int64), [query for own in threads for query in own])
 
 
 def step_by_hand(before, after):
@@ -83,18 +84,19 @@ def test_each_kind_of_step_has_its_example():
 def test_likeness_is_one_minus_the_total_variation_distance(original, other):
     if original.any() and other.any():
         distance = abs(original / original.sum() - other / other.sum()).sum() / 2
-        assert likeness(original, other) == pytest.approx(1 - distance)
-        assert likeness(original, 3 * original) == 1
+        assert similarity(original, other) == pytest.approx(1 - distance)
+        assert similarity(original, 3 * original) == 1
         assert kept_counts(original, 3 * original) == 1
-        assert kept_counts(original, 0 * original) == likeness(original, 0 * original) == 0
+        assert kept_counts(original, 0 * original) == similarity(original, 0 * original) == 0
 
 
 @given(THREADS)
 def test_a_release_like_the_original_scores_1_and_an_empty_one_0(threads):
     own, none = texts_of(threads), texts_of([])
-    counts = thread_counts(own), thread_counts(own), thread_counts(none)
+    versions = Versions(own, own, none)
+    counts = versions.map(thread_counts)
     measures = [
-        *refinement_measures((own, own, none)),
+        *refinement_measures(versions),
         *frequency_measures(counts, "keywords", "threads"),
     ]
 
@@ -142,7 +144,7 @@ def test_uses_that_a_release_has_more_make_up_for_none_that_it_lacks():
 def test_a_release_of_few_keywords_keeps_few_of_the_most_frequent():
     original = {f"w{n:03d}": 300 - n for n in range(200)}
     release = {name: count for name, count in original.items() if count > 250}
-    measures = frequency_measures((original, release, {}), "keywords", "threads")
+    measures = frequency_measures(Versions(original, release, {}), "keywords", "threads")
 
     found = {each.name: (each.release, each.paper, each.cases) for each in measures}
 

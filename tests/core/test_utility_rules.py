@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setanon_core.utility.measures import Versions
 from setanon_core.utility.rules import (
-    MOST,
+    TOP_SIZE,
     Rule,
     confidence_kept,
     frequent,
@@ -65,13 +66,13 @@ def test_what_too_few_baskets_have_makes_no_rule():
 
 @given(BASKETS)
 def test_a_release_like_the_original_scores_1_and_an_empty_one_0(baskets):
-    for each in rule_measures((baskets, baskets, [])):
+    for each in rule_measures(Versions(baskets, baskets, [])):
         if each.cases:
             assert each.original == each.release == pytest.approx(1)
             assert each.paper == 0
         else:
             assert np.isnan([each.original, each.release]).all()
-        assert each.cases <= MOST
+        assert each.cases <= TOP_SIZE
 
 
 def test_the_confidence_kept_counts_rules_that_are_gone():

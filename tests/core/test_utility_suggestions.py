@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_core.model.inputs import Log
-from setanon_core.utility.query_texts import HELD_OUT, Texts, split
+from setanon_core.utility.measures import Versions
+from setanon_core.utility.query_texts import HELD_OUT, QueryTexts, split_users
 from setanon_core.utility.suggestions import (
     completions,
     coverage,
@@ -25,7 +26,7 @@ THREADS = st.lists(st.lists(QUERY, min_size=1, max_size=6), max_size=8)
 
 def texts_of(threads):
     numbers = [number for number, own in enumerate(threads) for _ in own]
-    return Texts(np.asarray(numbers, np.int64), [query for own in threads for query in own])
+    return QueryTexts(np.asarray(numbers, np.int64), [query for own in threads for query in own])
 
 
 def unrepeated(own):
@@ -117,7 +118,7 @@ def test_an_empty_release_suggests_nothing_and_one_like_the_original_the_same():
     original = texts_of([[("pine",), ("pine", "straw")], [("tea",), ("tea", "pot")]])
     held_out = texts_of([[("pine",), ("pine", "straw")], [("oak",), ("oak", "tree")]])
 
-    measures = suggestion_measures((original, original, texts_of([])), held_out)
+    measures = suggestion_measures(Versions(original, original, texts_of([])), held_out)
 
     assert all(each.release == each.original and each.paper == 0 for each in measures)
     assert {each.name: each.original for each in measures}["next query: hits at 1"] == 0.5
@@ -131,19 +132,19 @@ def rows(log):
 @given(st.lists(st.integers(0, 40), max_size=60))
 def test_the_split_is_by_users_whatever_the_order_and_the_other_users(users):
     log = Log(users, list(range(len(users))), [f"q{n}" for n in range(len(users))])
-    kept, held = split(log)
+    kept, held = split_users(log)
 
     assert sorted(rows(kept) + rows(held), key=lambda row: row[1]) == rows(log)
     assert not set(kept.users) & set(held.users)
     for user in set(users):
-        alone = split(Log([user], [0], ["q"]))
+        alone = split_users(Log([user], [0], ["q"]))
         assert bool(alone[1].users) == (user in held.users)
 
 
 @pytest.mark.parametrize("as_column", [list, np.asarray, tuple])
 def test_about_one_user_in_five_is_held_out_of_any_kind_of_column(as_column):
     log = Log(as_column(range(2000)), as_column(range(2000)), [f"q{n}" for n in range(2000)])
-    kept, held = split(log)
+    kept, held = split_users(log)
 
     assert len(kept.users) + len(held.users) == 2000
     assert len(held.users) == pytest.approx(2000 / HELD_OUT, rel=0.15)

@@ -27,7 +27,7 @@ def test_the_verdict_counts_what_the_oracle_finds(pairs, k):
     records, users = [record for record, _ in pairs], [user for _, user in pairs]
     violating = lonely(records, users, k)
     published = [record for record in records if record is not None]
-    verdict = verify(records, k, users)
+    verdict = verify(records, k, users=users)
     assert verdict.ok is (not violating)
     assert verdict.violations == len(violating)
     assert verdict.violating_groups == len({records[position] for position in violating})
@@ -54,7 +54,7 @@ def releases(draw):
 @given(releases())
 def test_a_good_release_is_accepted(release):
     k, records, users = release
-    assert verify(records, k, users).ok
+    assert verify(records, k, users=users).ok
 
 
 @given(releases(), st.data())
@@ -64,11 +64,11 @@ def test_adding_or_removing_any_item_is_rejected_when_it_breaks_the_definition(r
     # Item 4 is in no set, so that adding it always leaves its record alone.
     mutated = list(records)
     mutated[position] ^= {data.draw(st.integers(0, 4))}
-    verdict = verify(mutated, k, users)
+    verdict = verify(mutated, k, users=users)
     assert verdict.ok is (not lonely(mutated, users, k))
     foreign = list(records)
     foreign[position] |= {4}
-    assert not verify(foreign, k, users).ok
+    assert not verify(foreign, k, users=users).ok
 
 
 @given(releases(), st.data())
@@ -77,13 +77,13 @@ def test_giving_a_record_another_user_is_rejected_when_too_few_remain(release, d
     position = data.draw(st.sampled_from(range(len(records))))
     mutated = list(users)
     mutated[position] = data.draw(st.integers(0, 7))
-    assert verify(records, k, mutated).ok is (not lonely(records, mutated, k))
+    assert verify(records, k, users=mutated).ok is (not lonely(records, mutated, k))
 
 
 @given(ITEMS, st.integers(2, 5))
 def test_many_records_of_too_few_users_are_no_crowd(record, k):
     users = [position % (k - 1) for position in range(3 * k)]
-    verdict = verify([record] * len(users), k, users)
+    verdict = verify([record] * len(users), k, users=users)
     assert verdict.violations == len(users)
     assert verdict.smallest_group == k - 1
     assert verify([record] * len(users), k).ok
@@ -91,7 +91,7 @@ def test_many_records_of_too_few_users_are_no_crowd(record, k):
 
 def test_withdrawn_records_are_not_published_and_make_no_crowd():
     assert verify([None, None], 2).ok
-    assert verify([None, {"a"}], 2, ["u", "v"]).violations == 1
+    assert verify([None, {"a"}], 2, users=["u", "v"]).violations == 1
     assert verify([], 2).smallest_group == 0
 
 
@@ -105,16 +105,16 @@ def test_a_ledger_of_another_length_is_refused(users):
     with pytest.raises(
         MalformedInputError, match=f"got {len(users)} users for 2 records"
     ) as caught:
-        verify([{"a"}, {"a"}], 2, users)
+        verify([{"a"}, {"a"}], 2, users=users)
     assert CANARY not in str(caught.value)
 
 
 @pytest.mark.parametrize("nobody", [None, float("nan"), np.float64("nan"), [CANARY], np.ones(2)])
 def test_a_published_record_without_a_user_is_refused(nobody):
     with pytest.raises(MalformedInputError, match="record 1 has none") as caught:
-        verify([{CANARY}, {CANARY}], 2, ["u", nobody])
+        verify([{CANARY}, {CANARY}], 2, users=["u", nobody])
     assert CANARY not in str(caught.value)
-    assert verify([{"a"}, {"a"}, None], 2, ["u", "v", nobody]).ok
+    assert verify([{"a"}, {"a"}, None], 2, users=["u", "v", nobody]).ok
 
 
 @pytest.mark.parametrize("record", [CANARY, CANARY.encode(), 7, [[CANARY]]])
@@ -133,7 +133,7 @@ def test_k_below_two_is_refused(k):
 @pytest.mark.parametrize("users", ["ab", 5, {CANARY, "b"}, {CANARY: 1, "b": 2}])
 def test_a_ledger_without_an_order_is_refused(users):
     with pytest.raises(MalformedInputError, match="users must be a sequence") as caught:
-        verify([{1}, {1}], 2, users)
+        verify([{1}, {1}], 2, users=users)
     assert CANARY not in str(caught.value)
 
 

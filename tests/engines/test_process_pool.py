@@ -6,11 +6,11 @@ from threading import Event
 import numpy as np
 import pytest
 
-from setanon_core import edit_batches
+from setanon_core import edits
 from setanon_core.columns.records import Records
 from setanon_core.grouping.improve.local_search import BLOCK, local_search
 from setanon_core.grouping.starts.open_itemsets import open_itemsets
-from setanon_core.params import Params, ReleaseParams
+from setanon_core.params import Params
 from setanon_core.pipeline.log import anonymize_log
 from setanon_dagster.engines import process_pool
 from setanon_dagster.engines.process_pool import PoolExecutor, map_bounded, use_processes
@@ -121,20 +121,20 @@ def random_log():
 def test_local_search_and_release_do_not_depend_on_the_number_of_processes(monkeypatch):
     records, params = random_threads(), Params(3)
     labels = open_itemsets(records, params).labels
-    log, release_params = random_log(), ReleaseParams(3, secret=b"for tests only")
+    log, secret = random_log(), b"for tests only"
     monkeypatch.setattr(process_pool, "MIN_THREADS", 0)
-    monkeypatch.setattr(edit_batches, "WORDS_AT_ONCE", 50)
+    monkeypatch.setattr(edits, "BATCH_WORDS", 50)
     executors, use_executor = [], process_pool.use_executor
     monkeypatch.setattr(
         process_pool, "use_executor", lambda each: executors.append(each) or use_executor(each)
     )
 
     improved = local_search(records, labels, params)
-    release = anonymize_log(log, release_params)
+    result = anonymize_log(log, 3, secret=secret)
     with use_processes(2, len(records)):
         assert np.array_equal(local_search(records, labels, params), improved)
-        assert anonymize_log(log, release_params) == release
+        assert anonymize_log(log, 3, secret=secret) == result
 
     assert len(executors) == 1
     assert (improved != labels).any()
-    assert len(release[0].queries) > 100
+    assert len(result.release.queries) > 100

@@ -47,4 +47,4 @@ def test_rare_names_are_published_nowhere(published):
 
 
 def test_the_release_has_no_user_and_no_time(published):
-    assert set(type(published[1]).__slots__) == {"thread_ids", "positions", "queries"}
+    assert set(published[1].to_frame()) == {"thread_id", "position", "query"}

@@ -15,8 +15,8 @@ from support.terminal import ROWS, call, text, write_log
 from setanon_core.model.inputs import Baskets
 from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_core.pipeline.group_threads import sweep_threads
 from setanon_core.pipeline.log import threads_of_log
-from setanon_core.pipeline.release_threads import sweep
 from setanon_dagster.cli.main import main
 from setanon_dagster.cli.ui import environment
 from setanon_dagster.demo import release
@@ -48,7 +48,7 @@ def test_a_sweep_has_the_numbers_of_the_core(tmp_path, method):
     assert result.exit_code == 0, result.output
     log = [(user, datetime.fromisoformat(time), query) for user, time, query in ROWS]
     params = ReleaseParams(k=2, method=method, p=1)
-    costs = list(sweep(threads_of_log(log, params), params, KS))
+    costs = list(sweep_threads(threads_of_log(log, params), params, KS))
     for row, cost in zip(swept(out), costs, strict=True):
         agree(row, cost)
     printed = [line.split() for line in result.stdout.splitlines()[1 : 1 + len(KS)]]
@@ -69,7 +69,7 @@ def test_baskets_are_swept_too_and_the_paper_stands_beside(tmp_path):
     records, items = zip(*pairs, strict=True)
     threads = threads_of_baskets(Baskets(records, items, records))
     for line, method in zip(result.stdout.splitlines()[1:3], ("best", "paper"), strict=True):
-        (cost,) = sweep(threads, ReleaseParams(k=2, method=method), [2])
+        (cost,) = sweep_threads(threads, ReleaseParams(k=2, method=method), [2])
         flips = cost.certificate.cost
         assert line.split()[1:5] == [
             method, f"{cost.retained:.1%}", str(flips.additions), str(flips.deletions),

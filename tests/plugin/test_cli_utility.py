@@ -7,7 +7,7 @@ import pytest
 from support.terminal import ROWS, silent, write_log
 
 from setanon_core.model.inputs import Baskets, Log
-from setanon_core.utility.compare import utility_of, utility_of_baskets
+from setanon_core.utility.compare import measure_baskets, measure_log
 from setanon_dagster.cli.utility import HEADER, format_scores, source_utility
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.sources.source import Source
@@ -33,7 +33,7 @@ def test_a_log_has_the_measures_of_the_core(tmp_path):
     users, times, queries = zip(*ROWS, strict=True)
     log = Log(users, [datetime.fromisoformat(time) for time in times], queries)
 
-    same(source_utility(config), utility_of(log, config.params()))
+    same(source_utility(config), measure_log(log, config.params()))
 
 
 @pytest.mark.parametrize("with_user", [False, True])
@@ -45,7 +45,7 @@ def test_baskets_have_the_measures_of_the_core(tmp_path, with_user):
     baskets = Baskets.from_lines(lines, ",", with_user=with_user)
     config = asked(source)
 
-    same(source_utility(config), utility_of_baskets(baskets, config.params()))
+    same(source_utility(config), measure_baskets(baskets, config.params()))
 
 
 def test_what_is_printed_is_numbers_under_their_header(tmp_path):

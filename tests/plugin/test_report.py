@@ -8,7 +8,7 @@ from math import inf
 import pytest
 from support.reports import COST, LOSSES, SMALL, THREADS, VERDICT, Page, certified, point
 
-from setanon_core.utility.measured import Measured
+from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.report.model import GroupSize, RoundCost, ShownThread, Word
 from setanon_dagster.report.page import page
 from setanon_dagster.report.tables import factor, size_bins
@@ -39,7 +39,7 @@ def hostile_report():
         name=HOSTILE,
         rounds=(RoundCost(HOSTILE, 1, 2, 3),),
         sweep=(point(2, HOSTILE, 0.5), point(3, HOSTILE, 0.4)),
-        utility=(Measured(HOSTILE, HOSTILE, 1.0, 0.5, inf, 1),),
+        utility=(UtilityMeasure(HOSTILE, HOSTILE, 1.0, 0.5, inf, 1),),
         threads=(ShownThread(tuple((Word(HOSTILE, kind),) for kind in KINDS)),),
     )
 

@@ -15,10 +15,10 @@ from setanon_core.model.groups import Certificate, Cost
 from setanon_core.model.inputs import Baskets, Log
 from setanon_core.model.publication import QueryRelease, ReleaseCost
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.baskets import anonymize_baskets
-from setanon_core.pipeline.log import anonymize_log
+from setanon_core.pipeline.baskets import release_baskets
+from setanon_core.pipeline.group_threads import sweep_threads
+from setanon_core.pipeline.log import release_log
 from setanon_core.pipeline.log import threads_of_log as core_threads
-from setanon_core.pipeline.release_threads import sweep
 from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 from setanon_dagster.stages.anonymize import anonymize_clusters
@@ -83,7 +83,8 @@ PARAMS = st.builds(
 )
 
 
-def assert_equal(found, release, ledger, cost):
+def assert_equal(found, result):
+    release, ledger, cost = result.release, result.ledger, result.cost
     assert found.threads["thread_id"].to_pylist() == list(release.thread_ids)
     if isinstance(release, QueryRelease):
         assert found.threads["position"].to_pylist() == list(release.positions)
@@ -106,7 +107,7 @@ def assert_equal(found, release, ledger, cost):
 @given(logs(), PARAMS)
 @settings(max_examples=60)
 def test_the_stages_of_a_log_are_the_core_s(rows, params):
-    assert_equal(staged(raw_of(rows), params), *anonymize_log(rows, params))
+    assert_equal(staged(raw_of(rows), params), release_log(Log.from_rows(rows), params))
 
 
 @given(logs(), PARAMS, st.randoms(use_true_random=False))
@@ -133,7 +134,7 @@ def test_the_stages_of_baskets_are_the_core_s(pairs, method, own):
         names=["record", "item", "user"],
     )
     found = read(anonymize_clusters(basket_clusters_table(raw), params))
-    assert_equal(found, *anonymize_baskets(Baskets(records, items, users), params))
+    assert_equal(found, release_baskets(Baskets(records, items, users), params))
 
 
 def demo(users=150):
@@ -153,7 +154,7 @@ def test_a_demo_log_goes_through_the_stages_as_through_the_core(format, method):
     found = staged(raw_of(demo()), params)
     assert len(found.ledger) > 10
     assert found.threads.column_names == COLUMNS[format]
-    assert_equal(found, *anonymize_log(demo(), params))
+    assert_equal(found, release_log(Log.from_rows(demo()), params))
 
 
 @pytest.mark.parametrize("format", ["queries", "sets"])
@@ -194,10 +195,10 @@ def test_threads_and_clusters_have_the_columns_of_the_contract():
 def test_a_sweep_is_the_core_s(method):
     params, ks = asked(method=method), range(2, 6)
     clusters = clusters_table(threads_table(raw_of(demo()), params), params)
-    table = cost_table(sweep(load_threads(clusters, params), params, ks), params)
+    table = cost_table(sweep_threads(load_threads(clusters, params), params, ks), params)
     assert table.column_names == COST
     totals = [row for row in table.to_pylist() if row["round"] == TOTAL]
-    costs = list(sweep(core_threads(Log.from_rows(demo()), params), params, ks))
+    costs = list(sweep_threads(core_threads(Log.from_rows(demo()), params), params, ks))
     assert [row["k"] for row in totals] == list(ks)
     for row, cost in zip(totals, costs, strict=True):
         assert row["deletions"] == cost.certificate.cost.deletions

@@ -1,6 +1,5 @@
 """The invented user of section 5.4, and the release of her log."""
 
-from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.log import anonymize_log
 
 HER = "user-17"
@@ -37,7 +36,8 @@ def case_study():
     sessions = [(f"other-{number}", session) for number, session in enumerate(OTHERS)]
     sessions.insert(5, (HER, SESSION))
     rows = [(name, place, query) for name, own in sessions for place, query in enumerate(own)]
-    release, ledger, _ = anonymize_log(rows, ReleaseParams(k=3, secret=b"case study"))
+    result = anonymize_log(rows, k=3, secret=b"case study")
+    release, ledger = result.release, result.ledger
     hers = {
         thread for thread, user in zip(ledger.thread_ids, ledger.users, strict=True) if user == HER
     }

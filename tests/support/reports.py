@@ -3,7 +3,7 @@
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from setanon_core.utility.measured import Measured
+from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.report.model import (
     GroupSize,
     Losses,
@@ -48,7 +48,7 @@ SMALL = Report(
     sizes=(GroupSize(3, 12, 36), GroupSize(4, 5, 22), GroupSize(7, 3, 32)),
     losses=LOSSES,
     sweep=(point(2, "best", 0.8), point(3, "best", 0.75), point(2, "paper", 0.6)),
-    utility=(Measured("Top words", "Share of the frequent words.", 1.0, 0.9, 0.5, 100),),
+    utility=(UtilityMeasure("Top words", "Share of the frequent words.", 1.0, 0.9, 0.5, 100),),
 )
 
 THREADS = (

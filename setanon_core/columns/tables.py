@@ -1,0 +1,108 @@
+"""Tables of other libraries by duck typing: pandas, Polars, Arrow, or a mapping of columns.
+
+None of these libraries is imported. A table is read column by column; results are built by the
+constructor of the table that was passed in.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from setanon_core.errors import MalformedInputError
+
+Table = Any
+"""A pandas or Polars data frame, an Arrow table or record batch, or a mapping of columns."""
+
+TableConstructor = Callable[[dict[str, list[Any]]], Any]
+"""Builds a table from lists by column name, such as `pandas.DataFrame`."""
+
+
+def is_table(data: object) -> bool:
+    """Whether the data have columns with names."""
+    return isinstance(data, Mapping) or _is_arrow(data) or _is_frame(data)
+
+
+def constructor_of(data: object) -> TableConstructor:
+    """What builds a table of the same kind; `dict` for anything that is not a table.
+
+    >>> constructor_of({"user": ["ann"]})({"k": [2, 3]})
+    {'k': [2, 3]}
+    """
+    if _is_arrow(data):
+        constructor: TableConstructor = type(data).from_pydict  # type: ignore[attr-defined]
+        return constructor
+    return type(data) if _is_frame(data) else dict
+
+
+def read_columns(table: Table, columns: Mapping[str, str | None]) -> list[Any]:
+    """The columns of a table, by the names that parameters ask for; None stays None.
+
+    >>> read_columns({"name": ["ann"], "text": ["tea"]}, {"user": "name", "query": "text"})
+    [['ann'], ['tea']]
+    """
+    available = _column_names(table)
+    for parameter, name in columns.items():
+        if name is None:
+            continue
+        if name not in available:
+            raise MalformedInputError(
+                f"{parameter} must name a column of the table; it has no column {name!r}. "
+                f"Pass the right name as {parameter}=..."
+            )
+        if available.count(name) > 1:
+            raise MalformedInputError(
+                f"{parameter} must name one column of the table; {available.count(name)} are "
+                f"named {name!r}. Rename them."
+            )
+    return [None if name is None else _read(table, name) for name in columns.values()]
+
+
+def _read(table: Table, name: str) -> Any:  # noqa: ANN401 - any column
+    return column_values(table.column(name) if _is_arrow(table) else table[name])
+
+
+def column_values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN401 - any column
+    """The values of one column: a NumPy array of numbers or times, or else a list.
+
+    Times with a time zone are converted to UTC.
+    """
+    if isinstance(column, np.ndarray | list | tuple):
+        return column
+    kind = str(getattr(column, "type", getattr(column, "dtype", "")))
+    if kind.startswith(("timestamp", "date", "Datetime", "Date", "int", "uint", "Int", "UInt")):
+        return _array(column)
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            values: list[Any] = getattr(column, method)()
+            return values
+    if isinstance(column, Iterable) and not isinstance(column, str | bytes | Mapping):
+        return list(column)
+    raise MalformedInputError(
+        "every column of a table must be a sequence of values; got a value of type "
+        f"{type(column).__name__}."
+    )
+
+
+def _array(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN401 - any column
+    # pandas makes an array of objects of times with a zone, unless a unit is asked for.
+    unit = getattr(getattr(column, "dtype", None), "unit", None)
+    array = np.asarray(column, f"datetime64[{unit}]" if unit else None)
+    # Integers with missing values would become floats, users 1 and 1.0: keep the objects.
+    return array if array.dtype.kind in "iuM" else list(column)
+
+
+def _column_names(table: Table) -> list[str]:
+    if _is_arrow(table):
+        return list(table.column_names)
+    return list(table if isinstance(table, Mapping) else table.columns)
+
+
+def _is_arrow(data: object) -> bool:
+    return hasattr(data, "column_names") and hasattr(type(data), "from_pydict")
+
+
+def _is_frame(data: object) -> bool:
+    # A lazy frame has columns but no length: its rows are not known yet.
+    return hasattr(data, "columns") and hasattr(data, "__getitem__") and hasattr(data, "__len__")

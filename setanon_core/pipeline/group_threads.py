@@ -1,0 +1,81 @@
+"""Group the threads of a log, for one k or for several.
+
+Paper:      sections 5.2 and 5.3; `sweep_threads` gives the costs of the figure in section 5.3.
+Guarantee:  that of `anonymize_records`.
+Complexity: that of the grouping, once per k; clusters are computed once.
+Deviation:  `method="best"` groups all threads at once, without LSH: itemsets find the groups that
+            equal keys would have found, and more. `method="paper"` groups within clusters of p
+            Min-Hashes of complete threads and withdraws clusters of fewer than k users; items that
+            Lemma 0 or `min_owners` rules out are removed before the grouping.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.sets import Sets
+from setanon_core.keywords.clusters import cluster_keys, number_clusters
+from setanon_core.keywords.minhash import word_hashes
+from setanon_core.keywords.spelling import common_spellings
+from setanon_core.model.groups import Anonymized
+from setanon_core.model.publication import ReleaseCost
+from setanon_core.model.queries import Threads
+from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.group_records import anonymize_records
+
+
+def group_threads(threads: Threads, params: ReleaseParams) -> Anonymized:
+    """Group all threads or, with `method="paper"`, those of each cluster."""
+    return _group(threads, params, _clusters(threads, params))
+
+
+def sweep_threads(
+    threads: Threads, params: ReleaseParams, ks: Iterable[int]
+) -> Iterator[ReleaseCost]:
+    """The cost of a release for each k, one after the other."""
+    clusters = _clusters(threads, params)
+    for k in ks:
+        params_of_k = replace(params, k=k)
+        result = _group(threads, params_of_k, clusters)
+        _, respellings = common_spellings(
+            threads.typed,
+            threads.keywords,
+            result.labels,
+            item_centers(result),
+            params_of_k.required_owners,
+        )
+        yield release_cost(threads, result, respellings)
+
+
+def item_centers(result: Anonymized) -> Sets:
+    """The centers with the item numbers of the log instead of those of the result."""
+    items = np.asarray(result.vocabulary, np.int64)[result.centers.items]
+    return Sets(items, result.centers.offsets)
+
+
+def release_cost(threads: Threads, result: Anonymized, respellings: int) -> ReleaseCost:
+    """The cost of publishing the threads in these groups."""
+    return ReleaseCost(
+        k=result.params.k,
+        threads=len(threads.records),
+        keywords=len(threads.records.items),
+        respellings=respellings,
+        certificate=result.certificate,
+        rounds=result.rounds,
+    )
+
+
+def _clusters(threads: Threads, params: ReleaseParams) -> Ints | None:
+    """The cluster number of each thread, or None if the method has no clusters."""
+    if params.method == "best":
+        return None
+    keywords = threads.keywords
+    _, first = np.unique(keywords.item, return_index=True)
+    hashes = word_hashes(keywords.vocabulary[word] for word in first.tolist())
+    return number_clusters(cluster_keys(threads.records, hashes, (params.p,))[:, 0])
+
+
+def _group(threads: Threads, params: ReleaseParams, clusters: Ints | None) -> Anonymized:
+    return anonymize_records(threads.records, params, clusters, threads.keywords.item_owners)

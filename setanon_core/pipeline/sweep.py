@@ -1,0 +1,89 @@
+"""The cost of a release for several values of k, without a release."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypedDict, Unpack
+
+from setanon_core.columns.tables import Table
+from setanon_core.model.inputs import Baskets, Log
+from setanon_core.model.publication import Sweep
+from setanon_core.params import (
+    Format,
+    GrouperName,
+    Identity,
+    Method,
+    Operations,
+    ReleaseParams,
+    SimilarityMeasure,
+    Spelling,
+    Tokenizer,
+)
+from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_core.pipeline.group_threads import sweep_threads
+from setanon_core.pipeline.log import threads_of_log
+from setanon_core.ranges import check_k
+
+DEFAULT_KS: Final = range(2, 21)
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """The parameters of `ReleaseParams` except k, as keyword arguments."""
+
+    method: Method
+    grouper: GrouperName | None
+    operations: Operations
+    min_owners: int | None
+    seed: int
+    p: int
+    identity: Identity
+    spelling: Spelling
+    format: Format
+    measure: SimilarityMeasure | None
+    tokenizer: Tokenizer | None
+    secret: bytes
+
+
+def sweep(  # noqa: PLR0913 - the columns, keyword-only
+    data: Log | Baskets | Table | Iterable[Sequence[Any]],
+    k: Iterable[int] = DEFAULT_KS,
+    *,
+    user: str | None = None,
+    time: str = "time",
+    query: str = "query",
+    record: str = "record",
+    item: str | None = None,
+    **params: Unpack[ReleaseOptions],
+) -> Sweep:
+    """The cost of a release for each k; nothing is released.
+
+    `data` is what `anonymize_log` or `anonymize_baskets` takes; a table is read as baskets if
+    `item` names its column of items, else as a log. `params` are those of `ReleaseParams`.
+
+    >>> log = {"user": [1, 2, 3], "time": [1, 1, 1], "query": ["tea", "tea", "tea rum"]}
+    >>> sweep(log, k=[2, 3]).to_frame()["retained"]
+    [0.75, 0.75]
+    """
+    ks = [check_k(each) for each in k]
+    options = ReleaseParams(min(ks, default=2), **params)
+    source = read_input(data, user=user, time=time, query=query, record=record, item=item)
+    if isinstance(source, Baskets):
+        threads = threads_of_baskets(source)
+    else:
+        threads = threads_of_log(source, options)
+    return Sweep(tuple(sweep_threads(threads, options, ks)), constructor=source.constructor)
+
+
+def read_input(  # noqa: PLR0913 - the columns, keyword-only
+    data: Log | Baskets | Table | Iterable[Sequence[Any]],
+    *,
+    user: str | None,
+    time: str,
+    query: str,
+    record: str,
+    item: str | None,
+) -> Log | Baskets:
+    """Read baskets if `item` names a column or the data are `Baskets`, else a log."""
+    if isinstance(data, Baskets):
+        return data
+    if item is not None and not isinstance(data, Log):
+        return Baskets.from_data(data, record=record, item=item, user=user)
+    return Log.from_data(data, user="user" if user is None else user, time=time, query=query)

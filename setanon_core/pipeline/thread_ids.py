@@ -1,0 +1,79 @@
+"""Thread ids: derived from a key that is specific to one release, and the order by id.
+
+A thread id reveals neither the user nor the position of the thread in the input. The ledger, which
+is private, maps ids to users.
+"""
+
+from dataclasses import fields
+from hashlib import blake2b, shake_256
+from typing import Final
+
+import numpy as np
+
+from setanon_core.columns.arrays import Ints, earlier_occurrences, run_starts
+from setanon_core.columns.hashing import mix64
+from setanon_core.keywords.thread_batches import thread_batches
+from setanon_core.model.groups import WITHDRAWN, Anonymized
+from setanon_core.model.publication import ThreadIds
+from setanon_core.model.queries import Threads
+from setanon_core.params import ReleaseParams
+
+UNKEYED: Final = frozenset({"format", "measure", "secret", "spelling", "tokenizer"})
+"""Parameters that are not hashed: they do not change the groups, or have no text form."""
+
+
+def assign_thread_ids(
+    threads: Threads, result: Anonymized, params: ReleaseParams
+) -> tuple[Ints, ThreadIds]:
+    """The published threads sorted by id, and their ids of 16 bytes."""
+    order = threads.canonical_order()
+    ids = thread_ids(len(order), release_key(params, fingerprint(threads)))
+    published = result.labels[order] != WITHDRAWN
+    order, ids = order[published], ids[published]
+    by_id = id_order(ids)
+    return order[by_id], ids[by_id]
+
+
+def release_key(params: ReleaseParams, fingerprint: bytes) -> bytes:
+    """The key of one release's ids: it changes with the data and with the parameters.
+
+    If the secret were the key, a thread would have the same id in every release, so that releases
+    could be linked. Releases that differ in format or spelling only do have the same ids.
+    """
+    hashed = [
+        (field.name, getattr(params, field.name))
+        for field in fields(params)
+        if field.name not in UNKEYED
+    ]
+    return blake2b(repr(hashed).encode() + fingerprint, key=params.secret, digest_size=32).digest()
+
+
+def thread_ids(n: int, key: bytes) -> ThreadIds:
+    """`n` ids of 16 bytes: consecutive parts of one extendable-output hash of the key."""
+    return np.frombuffer(shake_256(key).digest(16 * n), np.uint8).reshape(-1, 16)
+
+
+def id_order(ids: ThreadIds) -> Ints:
+    """The order of the ids by their hexadecimal digits."""
+    # Two big-endian 64-bit numbers sort as their bytes do.
+    first, second = ids.view(">u8").T.astype(np.uint64)
+    order = np.argsort(first)
+    # The first halves of random ids are almost certainly distinct.
+    return order if run_starts(first[order]).all() else np.lexsort((second, first))
+
+
+def fingerprint(threads: Threads) -> bytes:
+    """A digest of users and keywords that does not depend on the order of users or rows."""
+    # Sums of mixed numbers: over the words of a thread in any order, then over a user's threads.
+    of_thread = np.empty(len(threads.records), np.uint64)
+    for batch in thread_batches(threads.typed, len(of_thread)):
+        # From 1 on: 0 is mixed to 0, so that the first keyword would not count.
+        of_words = mix64(batch.words.astype(np.uint64) + np.uint64(1))
+        sums = np.append(np.uint64(0), np.cumsum(of_words))
+        of_thread[batch.first : batch.stop] = np.diff(sums[batch.offsets])
+    nth = earlier_occurrences(threads.records.users).astype(np.uint64)
+    of_user = np.zeros(len(threads.users), np.uint64)
+    np.add.at(of_user, threads.records.users, mix64(of_thread ^ mix64(nth)))
+    by_user = sorted(zip(map(str, threads.users), of_user.tolist(), strict=True))
+    text = repr((by_user, list(threads.keywords.vocabulary), sorted(threads.names or ())))
+    return blake2b(text.encode("utf-8", "surrogatepass")).digest()
