@@ -1,4 +1,4 @@
-"""The distinct sets of a data set, and the records and users behind each."""
+"""The distinct sets of the records, and the records and users of each."""
 
 from collections.abc import Iterable
 
@@ -10,37 +10,37 @@ from setanon_core.columns.records import Records
 
 
 class DistinctSets:
-    """Distinct sets in the order of `Sets.ranks`, which number them for every record."""
+    """The distinct sets, numbered by `Sets.ranks`, which gives the number for each record."""
 
     def __init__(self, records: Records) -> None:
-        """Sort the records by their sets, once."""
+        """Sort the records by set, and count records and users of each set."""
         first, self.weights, self.ranks = records.distinct
         self.sets = records.take(first)
-        self._members = np.argsort(self.ranks, kind="stable")
-        self._starts = np.cumsum(self.weights) - self.weights
+        self._records_by_set = np.argsort(self.ranks, kind="stable")
+        self._record_starts = np.cumsum(self.weights) - self.weights
         width = int(records.users.max(initial=0)) + 1
         owned, users = np.divmod(sorted_unique(self.ranks * width + records.users), width)
         self.owners = np.bincount(owned, minlength=len(first))
-        """Users of each set."""
+        """Number of distinct users of each set."""
 
-        # One set is asked for at a time, and views are quicker at that than arrays.
+        # Memoryviews: faster than arrays for reading single elements.
         self._users = users.data
-        self._bounds = offsets_of(self.owners).data
+        self._user_offsets = offsets_of(self.owners).data
 
-    def members(self, sets: npt.NDArray[np.integer]) -> Ints:
-        """The records with these sets."""
-        return self._members[concat_ranges(self._starts[sets], self.weights[sets])]
+    def records_of(self, sets: npt.NDArray[np.integer]) -> Ints:
+        """The records with these sets, set by set."""
+        return self._records_by_set[concat_ranges(self._record_starts[sets], self.weights[sets])]
 
     def has_k_users(self, sets: Iterable[int], k: int) -> bool:
-        """Whether the records with these sets have k users."""
-        users, bounds = self._users, self._bounds
-        met: set[int] = set()
+        """Whether the records with these sets have at least k distinct users."""
+        users, offsets = self._users, self._user_offsets
+        seen: set[int] = set()
         for s in sets:
-            low, high = bounds[s], bounds[s + 1]
-            # The users of one set differ: where there are k of them, none is looked at.
+            low, high = offsets[s], offsets[s + 1]
+            # The users of one set are distinct: k of them are enough without reading them.
             if high - low >= k:
                 return True
-            met.update(users[low:high])
-            if len(met) >= k:
+            seen.update(users[low:high])
+            if len(seen) >= k:
                 return True
         return False

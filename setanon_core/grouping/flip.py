@@ -1,103 +1,103 @@
-"""Algorithm 1: turn each group of records into one record, by majority.
+"""Algorithm 1: replace each group of records by its majority record.
 
 Paper:      section 4, Algorithm 1, Propositions 1 and 2; section 3 for the restricted problems.
 Guarantee:  the cheapest center of each group; at most half of the stars that the group costs as
             a suppression, so Cost(S_flip) <= Cost(S_*) as in the proof of Theorem 1.
 Complexity: O(N log N) for N item occurrences; the bit vectors are never built.
-Deviation:  a center may be empty, and its group is then withdrawn; groups that flip to the same
-            center become one.
+Deviation:  a group with an empty center is withdrawn; groups with equal centers are merged.
 """
 
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, dense_ranks, offsets_of, run_starts
+from setanon_core.columns.arrays import Bools, Ints, dense_ranks, offsets_of, run_starts
 from setanon_core.columns.sets import Sets
 from setanon_core.model.groups import WITHDRAWN, Cost
 from setanon_core.params import Operations
 
-MANY: Final = 16
-"""Numbers of groups, in multiples of the records, up to which they are counted unsorted."""
+COUNTING_FACTOR: Final = 16
+"""Labels up to this many times the number of records are counted in an array; larger are sorted."""
 
 
 def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Ints, Sets]:
-    """Return the center of each group, and for each record the row of its center.
+    """Return the row number of each record's center, and the centers.
 
     >>> sets = Sets(np.array([0, 1, 0, 2, 0]), np.array([0, 2, 4, 5]))
     >>> labels, centers = flip(sets, np.array([7, 7, 7]))
     >>> labels.tolist(), centers.items.tolist()
     ([0, 0, 0], [0])
     """
-    rows, sizes = _numbered(labels)
-    cells, ones = _ones(sets, rows)
-    chosen = cells[_majority(ones, sizes[cells // max(sets.width, 1)], operations)]
-    centers = _sets(chosen, len(sizes), sets.width)
-    return _merge(rows, centers)
+    groups, sizes = _number_groups(labels)
+    cells, ones = _count_ones(sets, groups)
+    center_cells = cells[_in_center(ones, sizes[cells // max(sets.width, 1)], operations)]
+    centers = _sets_of_cells(center_cells, len(sizes), sets.width)
+    return _merge_equal_centers(groups, centers)
 
 
 def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost:
-    """What the groups cost with their centers, without making these.
+    """Cost of the groups with the centers of `flip`, without building the centers.
 
     >>> flip_cost(Sets(np.array([0, 1, 0]), np.array([0, 2, 3])), np.array([7, 7]))
     Cost(additions=0, deletions=1, withdrawals=0)
     """
-    rows, sizes = _numbered(labels)
-    cells, ones = _ones(sets, rows)
+    groups, sizes = _number_groups(labels)
+    cells, ones = _count_ones(sets, groups)
     group = cells // max(sets.width, 1)
-    chosen = _majority(ones, sizes[group], operations)
-    filled = np.zeros(len(sizes), np.bool_)
-    filled[group[chosen]] = True
+    in_center = _in_center(ones, sizes[group], operations)
+    nonempty = np.zeros(len(sizes), np.bool_)
+    nonempty[group[in_center]] = True
     return Cost(
-        additions=int((sizes[group[chosen]] - ones[chosen]).sum()),
-        deletions=int(len(sets.items) - ones[chosen].sum()),
-        withdrawals=int(len(labels) - sizes[filled].sum()),
+        additions=int((sizes[group[in_center]] - ones[in_center]).sum()),
+        deletions=int(len(sets.items) - ones[in_center].sum()),
+        withdrawals=int(len(labels) - sizes[nonempty].sum()),
     )
 
 
-def _numbered(labels: Ints) -> tuple[Ints, Ints]:
-    """Groups numbered from 0, for each record, and their sizes."""
+def _number_groups(labels: Ints) -> tuple[Ints, Ints]:
+    """Number the groups 0, 1, ... by label: the number for each record, and the group sizes."""
     members = np.flatnonzero(labels != WITHDRAWN)
     numbers = labels[members]
-    if len(numbers) and (numbers.min() < 0 or numbers.max() > MANY * len(labels)):
+    if len(numbers) and (numbers.min() < 0 or numbers.max() > COUNTING_FACTOR * len(labels)):
         numbers, _ = dense_ranks(numbers)
     sizes = np.bincount(numbers)
-    rows = np.full(len(labels), WITHDRAWN)
-    rows[members] = (np.cumsum(sizes > 0) - 1)[numbers]
-    return rows, sizes[sizes > 0]
+    groups = np.full(len(labels), WITHDRAWN)
+    groups[members] = (np.cumsum(sizes > 0) - 1)[numbers]
+    return groups, sizes[sizes > 0]
 
 
-def _majority(ones: Ints, size: Ints, operations: Operations) -> npt.NDArray[np.bool_]:
-    """Which items a center has, of those that its group holds."""
+def _in_center(ones: Ints, size: Ints, operations: Operations) -> Bools:
+    """Whether the center contains an item that `ones` of the `size` members contain."""
     if operations == "both":
-        # Line 5 is strict: as many 1's as 0's flips the 1's.
+        # Line 5 of Algorithm 1 is strict: on a tie the 1's are flipped.
         return 2 * ones > size
     return np.ones(len(ones), np.bool_) if operations == "additions" else ones == size
 
 
-def _ones(sets: Sets, rows: Ints) -> tuple[Ints, Ints]:
-    """Count 1's by group and item: cells `group * width + item` in order, and their counts."""
-    owner = rows[sets.rows]
-    inside = owner != WITHDRAWN
-    cells = np.sort(owner[inside] * max(sets.width, 1) + sets.items[inside])
+def _count_ones(sets: Sets, groups: Ints) -> tuple[Ints, Ints]:
+    """Count 1's by group and item: cells `group * width + item`, ascending, and their counts."""
+    group = groups[sets.rows]
+    inside = group != WITHDRAWN
+    cells = np.sort(group[inside] * max(sets.width, 1) + sets.items[inside])
     first = np.flatnonzero(run_starts(cells))
     return cells[first], np.diff(first, append=len(cells))
 
 
-def _sets(cells: Ints, n: int, width: int) -> Sets:
+def _sets_of_cells(cells: Ints, n: int, width: int) -> Sets:
+    """Decode ascending cells `row * width + item` as n sets."""
     rows = cells // max(width, 1)
     sizes = np.bincount(rows, minlength=n)
     return Sets.unchecked(items=cells - rows * width, offsets=offsets_of(sizes))
 
 
-def _merge(rows: Ints, centers: Sets) -> tuple[Ints, Sets]:
-    """Give groups with equal centers one row, in the order of the sets; drop empty centers."""
+def _merge_equal_centers(groups: Ints, centers: Sets) -> tuple[Ints, Sets]:
+    """Merge groups with equal centers, sort the centers by `Sets.ranks`, drop empty centers."""
     if len(centers) == 0:
-        return rows, centers
+        return groups, centers
     first, _, ranks = centers.distinct
-    filled = centers.sizes[first] > 0
-    target = np.full(len(first), WITHDRAWN)
-    target[filled] = np.arange(filled.sum())
-    moved = np.append(target[ranks], WITHDRAWN)
-    return moved[rows], centers.take(first[filled])
+    nonempty = centers.sizes[first] > 0
+    row_of_rank = np.full(len(first), WITHDRAWN)
+    row_of_rank[nonempty] = np.arange(nonempty.sum())
+    # The appended value is at index -1: withdrawn records stay withdrawn.
+    row_of_group = np.append(row_of_rank[ranks], WITHDRAWN)
+    return row_of_group[groups], centers.take(first[nonempty])

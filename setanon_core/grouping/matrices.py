@@ -1,4 +1,4 @@
-"""Sets as matrices: one row for each set, one column for each item, 1 where the set holds it."""
+"""Sets as 0/1 matrices: one row per set, one column per item."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,19 +8,19 @@ from setanon_core.columns.arrays import Ints
 from setanon_core.columns.sets import Sets
 
 Floats = npt.NDArray[np.floating]
-Bools = npt.NDArray[np.bool_]
+"""Arrays of 32-bit or 64-bit floats."""
 
 
 def dense(sets: Sets, items: Ints | None = None) -> Floats:
-    """R_D with one column for each of `items`; by default, for those that occur."""
-    names = np.unique(sets.items) if items is None else items
-    matrix = np.zeros((len(sets), len(names)), np.float32)
-    matrix[sets.rows, np.searchsorted(names, sets.items)] = 1
+    """R_D as a float32 matrix with one column for each of `items`; default: all that occur."""
+    columns = np.unique(sets.items) if items is None else items
+    matrix = np.zeros((len(sets), len(columns)), np.float32)
+    matrix[sets.rows, np.searchsorted(columns, sets.items)] = 1
     return matrix
 
 
 def sparse(sets: Sets, width: int | None = None) -> csr_array:
-    """The same as a sparse matrix of integers, with `width` columns."""
+    """R_D as a sparse int32 matrix with `width` columns; default: largest item number + 1."""
     ones = np.ones(len(sets.items), np.int32)
     columns = max(sets.width, 1) if width is None else width
     return csr_array((ones, sets.items, sets.offsets), shape=(len(sets), columns))

@@ -1,7 +1,7 @@
-"""Which groupers a method tries and how it improves them: the registry, as data.
+"""The methods: which groupers each one tries, and which steps improve the result.
 
-`paper` is section 4 to the letter: one grouper, then Algorithm 1. `best` starts from several
-groupers, improves each, and keeps the cheapest.
+`paper` is section 4 without additions: one grouper, then Algorithm 1. `best` tries several
+groupers, improves each result, and returns the cheapest.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,11 @@ from threadpoolctl import ThreadpoolController
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
 from setanon_core.grouping.flip import flip_cost
-from setanon_core.grouping.improve.duplicates import settled_duplicates
-from setanon_core.grouping.improve.local_search import local_search, shake
+from setanon_core.grouping.improve.duplicates import surplus_duplicates
+from setanon_core.grouping.improve.local_search import local_search, perturb
 from setanon_core.grouping.improve.reassign import reassign
 from setanon_core.grouping.improve.reopen import reopen
+from setanon_core.grouping.mined_records import MinedRecords, min_center_support
 from setanon_core.grouping.starts.exact import SUBSETS_LIMIT, exact
 from setanon_core.grouping.starts.facility_location import facility_location
 from setanon_core.grouping.starts.open_itemsets import open_itemsets
@@ -29,57 +30,53 @@ from setanon_core.params import OPERATIONS, GrouperName, Method, Operations, Par
 
 
 class Grouper(Protocol):
-    """Forms groups of at least k users; what it cannot group, it withdraws."""
+    """Forms groups of at least k users; withdraws the records that it cannot group."""
 
     __name__: str
 
     def __call__(self, records: Records, params: Params) -> Grouping:
-        """Return a group or `WITHDRAWN` for each record."""
+        """Return a group number or `WITHDRAWN` for each record."""
         ...
 
 
-class Step(Protocol):
-    """Improves groups: never costs more, and every group keeps k users."""
+class Improver(Protocol):
+    """Changes groups without raising the cost; every group keeps k users."""
 
     __name__: str
 
     def __call__(self, records: Records, labels: Ints, params: Params) -> Ints:
-        """Return better labels, or the same."""
+        """Return labels that cost at most as much as `labels`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A grouper, and where it is worth its time."""
+    """A grouper, and the inputs for which it is tried."""
 
     grouper: Grouper
-    at_most: float = np.inf
-    """Records up to which it is tried."""
-
+    max_records: float = np.inf
     operations: frozenset[Operations] = frozenset(OPERATIONS)
-    """Operations with which it is tried."""
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
-    """A step, and where it is worth its time."""
+class Step:
+    """An improver, and the inputs for which it runs."""
 
-    step: Step
-    at_most: float = np.inf
-    """Records up to which it is taken."""
+    improver: Improver
+    max_records: float = np.inf
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A method on one page: where it starts, and what it does then."""
+    """A method as data: alternative starts, and the steps that follow each of them."""
 
     starts: tuple[Start, ...]
-    steps: tuple[Then, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
-SEARCHED: Final = 100_000
-"""Records up to which a search is worth its seconds: among more, it would still find 0.2 % of the
-items, in three times the time of all other steps together."""
+SEARCH_LIMIT: Final = 100_000
+"""Records up to which local search runs: for more, it would save about 0.2 % of the items in three
+times the time of all other steps together."""
 
 DELETING: Final[frozenset[Operations]] = frozenset({"both", "deletions"})
 
@@ -94,58 +91,60 @@ RECIPES: Final[Mapping[Method, Recipe]] = {
     "paper": Recipe(starts=(Start(suppression),)),
     "best": Recipe(
         starts=(
-            Start(exact, at_most=SUBSETS_LIMIT),
-            Start(star, at_most=200, operations=DELETING),
-            Start(suppression, at_most=5_000, operations=frozenset({"additions"})),
+            Start(exact, max_records=SUBSETS_LIMIT),
+            Start(star, max_records=200, operations=DELETING),
+            Start(suppression, max_records=5_000, operations=frozenset({"additions"})),
             Start(open_itemsets),
         ),
         steps=(
-            Then(reassign),
-            Then(reopen),
-            Then(local_search, at_most=SEARCHED),
-            Then(reassign, at_most=SEARCHED),
-            Then(shake),
+            Step(reassign),
+            Step(reopen),
+            Step(local_search, max_records=SEARCH_LIMIT),
+            Step(reassign, max_records=SEARCH_LIMIT),
+            Step(perturb),
         ),
     ),
 }
 
 
 def group(records: Records, params: Params) -> Grouping:
-    """Form groups by the method and grouper that the parameters name."""
+    """Form groups with the method and the grouper of the parameters."""
     if records.n_users < params.k:
         labels = np.full(len(records), WITHDRAWN)
-        nothing = Round("too few users", _cost(records, labels, params))
-        return Grouping(labels, proven_optimal=True, rounds=(nothing,))
+        only_round = Round("too few users", _cost(records, labels, params))
+        return Grouping(labels, proven_optimal=True, rounds=(only_round,))
     recipe = RECIPES[params.method]
     starts = recipe.starts
     if params.grouper is not None:
         starts = (Start(GROUPERS[params.grouper]),)
     if params.method == "paper":
-        return _start(starts[0], records, params)
-    done = settled_duplicates(records, params)
-    # Thousands of small products: BLAS threads would spend their time waiting for each other.
+        return _run_grouper(starts[0].grouper, records, params)
+    surplus = surplus_duplicates(records, params)
+    # Thousands of small matrix products: more than one BLAS thread would slow them down.
     with _blas().limit(limits=1, user_api="blas"):
-        best = cheapest(records.subset(np.flatnonzero(~done)), params, starts, recipe.steps)
+        best = cheapest(records.subset(np.flatnonzero(~surplus)), params, starts, recipe.steps)
     labels = np.empty(len(records), np.int64)
-    labels[~done] = best.labels
-    # Every settled set is a group of its own; its twins in play may join or leave it.
-    labels[done] = best.labels.max() + 1 + records.ranks[done]
-    return replace(best, labels=labels, proven_optimal=best.proven_optimal and not done.any())
+    labels[~surplus] = best.labels
+    # One group per set; Algorithm 1 merges it with other groups of the same center.
+    labels[surplus] = best.labels.max() + 1 + records.ranks[surplus]
+    return replace(best, labels=labels, proven_optimal=best.proven_optimal and not surplus.any())
 
 
 def group_within(records: Records, params: Params, clusters: Ints) -> Grouping:
-    """Section 5.2: group within each cluster; what has fewer than k users is withdrawn."""
+    """Section 5.2: group within each cluster; clusters of fewer than k users are withdrawn."""
     order = np.argsort(clusters, kind="stable")
     labels = np.full(len(records), WITHDRAWN)
     notes: dict[str, None] = {}
-    spare = 0
+    next_label = 0
     for part in np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1):
         if len(part) < params.k:
             continue
-        found = group(records.subset(part), params)
-        labels[part] = np.where(found.labels == WITHDRAWN, WITHDRAWN, found.labels + spare)
-        spare += int(found.labels.max(initial=WITHDRAWN)) + 1
-        notes.update(dict.fromkeys(found.notes))
+        grouping = group(records.subset(part), params)
+        labels[part] = np.where(
+            grouping.labels == WITHDRAWN, WITHDRAWN, grouping.labels + next_label
+        )
+        next_label += int(grouping.labels.max(initial=WITHDRAWN)) + 1
+        notes.update(dict.fromkeys(grouping.notes))
     return Grouping(
         labels,
         notes=tuple(notes),
@@ -155,35 +154,36 @@ def group_within(records: Records, params: Params, clusters: Ints) -> Grouping:
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Finding the libraries takes a millisecond, so it is done once."""
+    """Cached, because searching for the loaded libraries takes a millisecond."""
     return ThreadpoolController()
 
 
 def cheapest(
-    records: Records, params: Params, starts: tuple[Start, ...], steps: tuple[Then, ...]
+    records: Records, params: Params, starts: tuple[Start, ...], steps: tuple[Step, ...]
 ) -> Grouping:
-    """Improve every start that applies, and keep the one that costs least."""
-    found = []
+    """Run and improve every applicable start; return the cheapest result."""
+    records = MinedRecords.from_records(records, min_center_support(params))
+    results = []
     for start in starts:
-        if len(records) > start.at_most or params.operations not in start.operations:
+        if len(records) > start.max_records or params.operations not in start.operations:
             continue
-        grouping = _start(start, records, params)
+        grouping = _run_grouper(start.grouper, records, params)
         if grouping.proven_optimal:
             return grouping
-        for then in steps:
-            if len(records) > then.at_most:
+        for step in steps:
+            if len(records) > step.max_records:
                 continue
-            labels = then.step(records, grouping.labels, params)
-            done = Round(then.step.__name__, _cost(records, labels, params))
-            grouping = replace(grouping, labels=labels, rounds=(*grouping.rounds, done))
-        found.append(grouping)
-    return min(found, key=lambda grouping: grouping.rounds[-1].cost.total)
+            labels = step.improver(records, grouping.labels, params)
+            finished = Round(step.improver.__name__, _cost(records, labels, params))
+            grouping = replace(grouping, labels=labels, rounds=(*grouping.rounds, finished))
+        results.append(grouping)
+    return min(results, key=lambda grouping: grouping.rounds[-1].cost.total)
 
 
-def _start(start: Start, records: Records, params: Params) -> Grouping:
-    grouping = start.grouper(records, params)
+def _run_grouper(grouper: Grouper, records: Records, params: Params) -> Grouping:
+    grouping = grouper(records, params)
     cost = _cost(records, grouping.labels, params)
-    return replace(grouping, rounds=(Round(start.grouper.__name__, cost),))
+    return replace(grouping, rounds=(Round(grouper.__name__, cost),))
 
 
 def _cost(records: Records, labels: Ints, params: Params) -> Cost:

@@ -1,79 +1,79 @@
-"""Set aside what cannot be published, before anything is grouped.
+"""Remove the items and records that no solution can publish, before grouping.
 
 Paper:      none for owners; Lemma 0 of docs/paper.md for majorities.
-Guarantee:  exact: every solution deletes these items and withdraws these records anyway, so the
-            optimum of what is left differs from the whole optimum by a constant.
+Guarantee:  exact: every solution deletes these items and withdraws these records, so removing
+            them changes the optimum by a constant.
 Complexity: O(N log N) for N item occurrences.
-Deviation:  k owners: an item that fewer than `min_owners` users of the whole data hold is never
-            published. Empty records are withdrawn and counted.
+Deviation:  k owners: an item that fewer than `min_owners` users of the complete data contain is
+            never published. Empty records are withdrawn and counted.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, sorted_unique
+from setanon_core.columns.arrays import Bools, Ints, sorted_unique
 from setanon_core.columns.records import Records
 from setanon_core.params import Params
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stripped:
-    """What is left to group, and what its removal has cost already."""
+    """The records that remain to be grouped, and the cost of the removal."""
 
     records: Records
     positions: Ints
-    """Where each record stood in the input."""
+    """Position of each remaining record in the input."""
 
     cost: int
-    """Item occurrences that every solution deletes."""
+    """Deleted item occurrences; every solution deletes them."""
 
     empty: int
-    """Records that held nothing from the start."""
+    """Records that were empty in the input."""
 
     barred: int
-    """Records withdrawn because additions alone cannot hide an item with too few owners."""
+    """Records withdrawn because deletions are not allowed and an item has too few owners."""
 
     @property
     def withdrawn(self) -> int:
-        """Records that are not left."""
+        """Number of records removed."""
         return self.empty + self.barred
 
 
-def strip(records: Records, params: Params, held: Ints | None = None) -> Stripped:
-    """Remove items with too few owners or no hope of a majority, and records without hope.
+def strip(records: Records, params: Params, owners: Ints | None = None) -> Stripped:
+    """Remove unpublishable items, and the records that cannot be published without them.
 
-    `held` is the number of owners of each item, if it is not to be counted here.
+    `owners` is the number of users for each item; default: counted in `records`.
     """
-    publishable = (count_owners(records) if held is None else held) >= params.required_owners
+    publishable = (count_owners(records) if owners is None else owners) >= params.required_owners
     if params.operations == "additions":
-        # Nothing may be deleted, so a record with such an item cannot be published at all.
-        bad = np.unique(records.rows[~publishable[records.items]])
-        stay = np.setdiff1d(np.flatnonzero(records.sizes > 0), bad)
-        left = records.take(stay)
+        # Items cannot be deleted, so a record with an unpublishable item is withdrawn.
+        barred = np.unique(records.rows[~publishable[records.items]])
+        positions = np.setdiff1d(np.flatnonzero(records.sizes > 0), barred)
+        remaining = records.take(positions)
     else:
-        bad = np.empty(0, np.int64)
-        stay = np.flatnonzero(records.sizes > 0)
-        left = records.take(stay).keep_items(publishable & ~never_majority(records, params))
+        barred = np.empty(0, np.int64)
+        positions = np.flatnonzero(records.sizes > 0)
+        keep = publishable & ~never_majority(records, params)
+        remaining = records.take(positions).keep_items(keep)
     return Stripped(
-        records=Records.from_checked_sets(left, records.users[stay], records.vocabulary),
-        positions=stay,
-        cost=len(records.items) - len(left.items),
+        records=Records.from_checked_sets(remaining, records.users[positions], records.vocabulary),
+        positions=positions,
+        cost=len(records.items) - len(remaining.items),
         empty=int((records.sizes == 0).sum()),
-        barred=len(bad),
+        barred=len(barred),
     )
 
 
 def count_owners(records: Records) -> Ints:
-    """How many users hold each item."""
+    """Number of distinct users for each item."""
     width = max(records.width, 1)
-    held = sorted_unique(records.users[records.rows] * width + records.items)
-    return np.bincount(held % width, minlength=width)
+    pairs = sorted_unique(records.users[records.rows] * width + records.items)
+    return np.bincount(pairs % width, minlength=width)
 
 
-def never_majority(records: Records, params: Params) -> npt.NDArray[np.bool_]:
-    """Lemma 0: items too rare for the center of any group of k users."""
+def never_majority(records: Records, params: Params) -> Bools:
+    """Lemma 0: items too rare to be in the center of any group of k users."""
     if params.operations == "additions":
         return np.zeros(max(records.width, 1), np.bool_)
     if params.operations == "deletions":

@@ -27,7 +27,7 @@ ROUNDS: Final[Mapping[str, str]] = {
     "local_search": "local search",
     "reopen": "new groups where they save most",
     "rescue": "withdrawn threads reassigned",
-    "shake": "perturbation and local search",
+    "perturb": "random groups dissolved and searched again",
 }
 
 PROMISED: Final[Mapping[str, str]] = {

@@ -6,7 +6,7 @@ from support.oracles import fewest_users, group_cost, grouping_cost, random_reco
 
 from setanon_core.columns.records import Records
 from setanon_core.grouping.improve.block import block_of
-from setanon_core.grouping.improve.moves import STEPS, descend
+from setanon_core.grouping.improve.moves import MOVES, descend
 from setanon_core.params import OPERATIONS
 
 
@@ -62,10 +62,10 @@ def test_the_price_of_every_entry_is_exact(operations):
             inside = members_of(block, group)
             for i in range(len(block.group)):
                 if (group == 0 and operations == "additions") or (group > 0 and not inside):
-                    assert block.add[i, group] == np.inf
+                    assert block.entry_cost[i, group] == np.inf
                 else:
                     more = cost(block, [*inside, i], group) - cost(block, inside, group)
-                    assert block.add[i, group] == more
+                    assert block.entry_cost[i, group] == more
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)
@@ -74,7 +74,7 @@ def test_the_price_of_every_exit_is_exact(operations):
         for i, group in enumerate(block.group.tolist()):
             inside = members_of(block, group)
             rest = [j for j in inside if j != i]
-            assert block.leave[i] == cost(block, inside, group) - cost(block, rest, group)
+            assert block.exit_saving[i] == cost(block, inside, group) - cost(block, rest, group)
             users = {int(block.users[j]) for j in rest}
             assert block.may_leave[i] == (group == 0 or len(users) >= block.k)
 
@@ -82,7 +82,7 @@ def test_the_price_of_every_exit_is_exact(operations):
 @pytest.mark.parametrize("operations", OPERATIONS)
 def test_the_price_of_every_replacement_is_exact(operations):
     for block, _, _ in blocks(operations):
-        change = block.replace()
+        change = block.replacement_costs()
         for i, group in enumerate(block.group.tolist()):
             inside = members_of(block, group)
             for j in range(len(block.group)):
@@ -95,7 +95,7 @@ def test_the_price_of_every_replacement_is_exact(operations):
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", MOVES)
 def test_a_step_that_says_it_helped_did_and_every_group_keeps_k_users(operations, step):
     helped = 0
     for block, data, labels in blocks(operations, 80, 30):
@@ -140,7 +140,7 @@ def test_a_swap_of_two_records_of_one_user_keeps_the_count():
     # Users 0 and 1 in both groups: only a swap within one user, or for a newcomer, is safe.
     data = Records.from_sets([{1}, {2}, {2}, {1}], [0, 1, 0, 1])
     block = block_of(data, np.array([0, 0, 1, 1]), 2, "both")
-    change = block.replace()
+    change = block.replacement_costs()
     assert np.isfinite(change[0, 2])
     assert np.isinf(change[0, 3])
     descend(block)

@@ -41,7 +41,10 @@ def as_dict(found):
     names = [tuple(found.sets.items[low:high].tolist()) for low, high in pairs]
     assert len(set(names)) == len(names) == len(found.support)
     return {
-        name: (found.holders[found.bounds[c] : found.bounds[c + 1]].tolist(), int(found.support[c]))
+        name: (
+            found.supersets[found.superset_offsets[c] : found.superset_offsets[c + 1]].tolist(),
+            int(found.support[c]),
+        )
         for c, name in enumerate(names)
     }
 
@@ -98,7 +101,7 @@ def test_the_longest_sets_stop_growing_first():
 @pytest.mark.parametrize("sets", [[], [set()], [set(), set()], [{1}, {2}]])
 def test_where_nothing_is_frequent_nothing_is_found(sets):
     found = frequent_itemsets(encoded(sets), np.ones(len(sets), np.int64), 2)
-    assert (len(found.sets), len(found.holders), len(found.support)) == (0, 0, 0)
+    assert (len(found.sets), len(found.supersets), len(found.support)) == (0, 0, 0)
     assert found.complete
 
 
@@ -107,7 +110,7 @@ def test_long_sets_do_not_blow_up():
     sets = [set(rng.choice(1200, 700, replace=False).tolist()) for _ in range(6)]
     found = frequent_itemsets(encoded(sets), np.ones(6, np.int64), 2)
     assert not found.complete
-    assert len(found.holders) <= module.MAX_ITEMS * module.BUDGET + 6 * 700
+    assert len(found.supersets) <= module.MAX_ITEMS * module.BUDGET + 6 * 700
 
 
 @given(SETS, st.integers(1, 3), st.data())
@@ -121,7 +124,7 @@ def test_the_itemsets_that_lack_one_item_are_found(sets, k, data):
     some = st.lists(st.sampled_from(range(len(names))), unique=True) if names else st.just([])
     chosen = data.draw(some)
 
-    subsets = found.without_one(np.array(chosen, np.int64))
+    subsets = found.subsets_without_one_item(np.array(chosen, np.int64))
 
     for c, row in zip(chosen, subsets.tolist(), strict=True):
         due = {names[c][:at] + names[c][at + 1 :] for at in range(len(names[c]))} - {()}

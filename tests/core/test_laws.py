@@ -30,7 +30,7 @@ def _blocks(request, monkeypatch):
     if CUTS[request.param]:
         monkeypatch.setattr(local_search, "BLOCK", 8)
         monkeypatch.setattr(star, "STAR_BLOCK", 10)
-        monkeypatch.setattr(duplicates, "KEPT_IN_PLAY", 1)
+        monkeypatch.setattr(duplicates, "MIN_REMAINING", 1)
 
 
 def instances(count, largest=45):
@@ -168,13 +168,13 @@ def test_the_hash_seed_of_python_changes_nothing():
 
 
 def test_settled_records_share_no_group_with_those_in_play_before_algorithm_1(monkeypatch):
-    monkeypatch.setattr(duplicates, "KEPT_IN_PLAY", 1)
+    monkeypatch.setattr(duplicates, "MIN_REMAINING", 1)
     monkeypatch.setattr(local_search, "BLOCK", 4)
     for seed in range(6):
         data = random_records(np.random.default_rng(seed), 70, 3, (None, 30)[seed % 2])
         for operations in OPERATIONS:
             params = Params(2, operations=operations)
-            done = duplicates.settled(data, params)
+            done = duplicates.surplus_duplicates(data, params)
             labels = group(data, params).labels
             assert not set(labels[done].tolist()) & set(labels[~done].tolist())
             for label in np.unique(labels[done]):

@@ -6,7 +6,7 @@ from support.oracles import fewest_users, grouping_cost, random_records
 
 from setanon_core.columns.records import Records
 from setanon_core.grouping.improve import local_search as module
-from setanon_core.grouping.improve.local_search import local_search, shake
+from setanon_core.grouping.improve.local_search import local_search, perturb
 from setanon_core.grouping.improve.neighbourhoods import neighbourhoods
 from setanon_core.grouping.improve.reopen import reopen
 from setanon_core.grouping.starts.exact import optimum
@@ -54,7 +54,7 @@ def same_groups(a, b):
     return len(np.unique(a)) == len(np.unique(b)) == len(np.unique(np.stack((a, b)), axis=1).T)
 
 
-@pytest.mark.parametrize("step", [local_search, shake, reopen])
+@pytest.mark.parametrize("step", [local_search, perturb, reopen])
 def test_no_step_costs_more_or_leaves_a_group_with_too_few_users(step):
     for data, labels, params in groupings(90):
         given = labels.copy()
@@ -78,7 +78,7 @@ def test_a_group_too_large_for_a_block_is_not_mixed_up_with_others(label, monkey
     assert grouping_cost(data, found.tolist(), "both") == 0
 
 
-@pytest.mark.parametrize("step", [local_search, shake, reopen])
+@pytest.mark.parametrize("step", [local_search, perturb, reopen])
 def test_an_optimal_grouping_stays_what_it_is(step):
     for seed in range(30):
         data = random_records(np.random.default_rng(seed), 9, 5, (None, 5)[seed % 2])
@@ -109,11 +109,11 @@ def test_shaking_depends_on_the_seed_alone_and_leaves_large_inputs_alone():
     data = random_records(np.random.default_rng(5), 40, 8)
     labels = np.arange(40) // 4
     for seed in (0, 1):
-        first, second = (shake(data, labels, Params(3, seed=seed)) for _ in range(2))
+        first, second = (perturb(data, labels, Params(3, seed=seed)) for _ in range(2))
         assert (first == second).all()
-    large = random_records(np.random.default_rng(6), module.SHAKEN + 1, 8)
+    large = random_records(np.random.default_rng(6), module.PERTURB_LIMIT + 1, 8)
     labels = np.zeros(len(large), np.int64)
-    assert shake(large, labels, Params(3)) is labels
+    assert perturb(large, labels, Params(3)) is labels
 
 
 def test_withdrawn_records_alone_are_grouped_where_that_helps():

@@ -92,10 +92,10 @@ def test_fillers_are_those_who_hold_the_itemset_are_not_gone_and_save_little(set
     for _ in range(3):  # asked again after some have gone
         for c, itemset in enumerate(itemsets):
             able = [i for i in range(n) if itemset <= own[i] and may_come[i]]
-            assert fillers.least[c] == min((saved[i] for i in able), default=NO_CANDIDATE)
-            due = sorted(i for i in able if saved[i] <= 1 and not fillers.gone[i])
-            assert sorted(fillers.of(c, 1)) == due
-        fillers.gone[data.draw(st.integers(0, n - 1))] = True
+            assert fillers.min_saving[c] == min((saved[i] for i in able), default=NO_CANDIDATE)
+            due = sorted(i for i in able if saved[i] <= 1 and not fillers.unavailable[i])
+            assert sorted(fillers.containing(c, 1)) == due
+        fillers.unavailable[data.draw(st.integers(0, n - 1))] = True
 
 
 def _pairs(bounds):

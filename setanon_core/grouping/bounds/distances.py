@@ -22,10 +22,10 @@ from typing import Any, Final
 import numpy as np
 from scipy.sparse import csr_array
 
-from setanon_core.columns.arrays import Ints, concat_ranges, run_starts
+from setanon_core.columns.arrays import Bools, Ints, concat_ranges, run_starts
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.bounds.overlaps import overlapping_pairs
-from setanon_core.grouping.matrices import Bools, Floats, sparse
+from setanon_core.grouping.matrices import Floats, sparse
 from setanon_core.params import Operations
 
 SUBSETS_BUDGET: Final = 12_000_000

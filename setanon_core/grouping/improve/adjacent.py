@@ -1,7 +1,7 @@
-"""Centers that differ from a set in one item, or in none: found by a sum of hashes, not by search.
+"""Find the centers that differ from a set in at most one item, by comparing sums of hashes.
 
 Paper:      none; used to reassign records.
-Guarantee:  every such pair is found; that another one is too is a matter of chance, once in 2^64.
+Guarantee:  every such pair is returned. A false pair has probability 2^-64.
 Complexity: O(N log N) for N item occurrences of sets and centers.
 Deviation:  none.
 """
@@ -13,42 +13,46 @@ from setanon_core.columns.arrays import Ints, concat_ranges
 from setanon_core.columns.hashing import mix64
 from setanon_core.columns.sets import Sets
 
-Sums = npt.NDArray[np.uint64]
+Hashes = npt.NDArray[np.uint64]
 
 
-def adjacent(sets: Sets, chosen: Ints, further: Ints, centers: Sets) -> tuple[Ints, Ints]:
-    """Pairs of a set and a center: equal ones for those chosen; with `further`, one item apart."""
-    whole, center = _sums(sets), _sums(centers)
-    some = sets.take(further)
-    found = [
-        _equal(chosen, whole[chosen], np.arange(len(centers)), center),
-        # A center that lacks one item of the set; one that has an item more.
-        _equal(further[some.rows], _without(some), np.arange(len(centers)), center),
-        _equal(further, whole[further], centers.rows, _without(centers)),
+def adjacent(sets: Sets, for_equal: Ints, for_adjacent: Ints, centers: Sets) -> tuple[Ints, Ints]:
+    """Return pairs (set number, center number).
+
+    Pairs are equal for the sets in `for_equal`, and differ in one item for those in `for_adjacent`.
+    """
+    set_hash, center_hash = _set_hashes(sets), _set_hashes(centers)
+    subset = sets.take(for_adjacent)
+    center_numbers = np.arange(len(centers))
+    pairs = [
+        _join(for_equal, set_hash[for_equal], center_numbers, center_hash),
+        # The set has one item more than the center; then the center one more than the set.
+        _join(for_adjacent[subset.rows], _hashes_without_item(subset), center_numbers, center_hash),
+        _join(for_adjacent, set_hash[for_adjacent], centers.rows, _hashes_without_item(centers)),
     ]
-    row, c = map(np.concatenate, zip(*found, strict=True))
-    return row, c
+    row, center = map(np.concatenate, zip(*pairs, strict=True))
+    return row, center
 
 
-def _equal(left: Ints, of_left: Sums, right: Ints, of_right: Sums) -> tuple[Ints, Ints]:
-    """Pairs of names on the left and the right whose sums are equal."""
-    order = np.argsort(of_right)
-    line = of_right[order]
-    low = np.searchsorted(line, of_left)
-    times = np.searchsorted(line, of_left, side="right") - low
-    return np.repeat(left, times), right[order[concat_ranges(low, times)]]
+def _join(left: Ints, left_hash: Hashes, right: Ints, right_hash: Hashes) -> tuple[Ints, Ints]:
+    """All pairs of a number in `left` and one in `right` with equal hashes."""
+    order = np.argsort(right_hash)
+    ascending = right_hash[order]
+    low = np.searchsorted(ascending, left_hash)
+    matches = np.searchsorted(ascending, left_hash, side="right") - low
+    return np.repeat(left, matches), right[order[concat_ranges(low, matches)]]
 
 
-def _hashes(sets: Sets) -> Sums:
+def _item_hashes(sets: Sets) -> Hashes:
     return mix64(sets.items.astype(np.uint64) + np.uint64(1))
 
 
-def _sums(sets: Sets) -> Sums:
-    """One number for each set, whatever the order of its items."""
-    sums = np.append(np.uint64(0), np.cumsum(_hashes(sets)))
+def _set_hashes(sets: Sets) -> Hashes:
+    """Sum of the item hashes of each set, modulo 2^64."""
+    sums = np.append(np.uint64(0), np.cumsum(_item_hashes(sets)))
     return np.diff(sums[sets.offsets])
 
 
-def _without(sets: Sets) -> Sums:
-    """For each item occurrence the number of its set without it."""
-    return _sums(sets)[sets.rows] - _hashes(sets)
+def _hashes_without_item(sets: Sets) -> Hashes:
+    """For each item occurrence, the hash of its set without this item."""
+    return _set_hashes(sets)[sets.rows] - _item_hashes(sets)

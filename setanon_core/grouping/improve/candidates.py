@@ -1,74 +1,84 @@
-"""Records that could come to an itemset, the cheapest first, while others come and go."""
+"""Candidate members for new groups: the available records that contain an itemset, cheapest first.
+
+The saving of a record is |S| less its cost in its present group. A record with a low saving loses
+little when it leaves that group.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints
+from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.itemsets import Itemsets
-from setanon_core.grouping.matrices import Bools
 
 NO_CANDIDATE: Final = int(np.iinfo(np.int32).max)
-"""What coming costs where nobody can come."""
+"""Least saving where there is no candidate."""
 
 
 class CandidateRecords:
-    """Lines of records, for each distinct set and for each itemset; who is gone leaves them."""
+    """Records ordered by saving, for each distinct set; distinct sets likewise, for each itemset.
 
-    def __init__(self, crowd: DistinctSets, found: Itemsets, saved: Ints, may_come: Bools) -> None:
-        """Put the records that may come into line, by what they save where they are."""
-        self.may_come = may_come
-        some = np.flatnonzero(may_come)
-        ranks = crowd.ranks[some]
-        order = np.lexsort((saved[some], ranks))
-        line, bounds = some[order], np.searchsorted(ranks[order], np.arange(len(crowd.sets) + 1))
-        of_set = np.full(len(crowd.sets), NO_CANDIDATE, np.int32)
-        filled = np.diff(bounds) > 0
-        of_set[filled] = saved[line[bounds[:-1][filled]]]
-        holders = np.empty_like(found.holders)
-        for itemset, part in found.parts():
-            own = found.holders[part]
-            holders[part] = own[np.lexsort((of_set[own], itemset))]
-        self.least: Ints = of_set[holders[found.bounds[:-1]]].astype(np.int64)
-        """For each itemset, the least that somebody saves who could come to it."""
+    Set `unavailable[i]` to exclude record i from then on.
+    """
 
-        self.least_of_set = of_set
-        """The same for each distinct set."""
+    def __init__(
+        self, distinct: DistinctSets, itemsets: Itemsets, saving: Ints, may_leave: Bools
+    ) -> None:
+        """Sort the records that may leave their groups by their savings there."""
+        self.may_leave = may_leave
+        movable = np.flatnonzero(may_leave)
+        ranks = distinct.ranks[movable]
+        order = np.lexsort((saving[movable], ranks))
+        records = movable[order]
+        offsets = np.searchsorted(ranks[order], np.arange(len(distinct.sets) + 1))
+        min_saving_of_set = np.full(len(distinct.sets), NO_CANDIDATE, np.int32)
+        nonempty = np.diff(offsets) > 0
+        min_saving_of_set[nonempty] = saving[records[offsets[:-1][nonempty]]]
+        supersets = np.empty_like(itemsets.supersets)
+        for itemset, chunk in itemsets.chunks():
+            sets = itemsets.supersets[chunk]
+            supersets[chunk] = sets[np.lexsort((min_saving_of_set[sets], itemset))]
+        first_superset = supersets[itemsets.superset_offsets[:-1]]
+        self.min_saving: Ints = min_saving_of_set[first_superset].astype(np.int64)
+        """Least saving among the initial candidates of each itemset."""
 
-        self.gone = bytearray(len(saved))
-        # One record is asked for at a time, and views are quicker at that than arrays.
-        self._saved, self._of_set = saved.data, of_set.data
-        self._line, self._stop = line.data, bounds[1:].data
-        self._next = bounds[:-1].copy().data
-        self._holders, self._last = holders.data, found.bounds[1:].data
-        self._first = found.bounds[:-1].copy().data
+        self.min_saving_of_set = min_saving_of_set
+        """Least saving among the initial candidates of each distinct set."""
 
-    def of(self, itemset: int, most: int) -> Iterator[int]:
-        """The records that hold the itemset and save at most so much where they are."""
-        first = True
-        for at in range(self._first[itemset], self._last[itemset]):
-            s = self._holders[at]
-            if self._of_set[s] > most:
+        self.unavailable = bytearray(len(saving))
+        # Memoryviews: faster than arrays for reading single elements.
+        self._saving, self._min_saving_of_set = saving.data, min_saving_of_set.data
+        self._records, self._record_stop = records.data, offsets[1:].data
+        self._record_start = offsets[:-1].copy().data
+        self._supersets, self._superset_stop = supersets.data, itemsets.superset_offsets[1:].data
+        self._superset_start = itemsets.superset_offsets[:-1].copy().data
+
+    def containing(self, itemset: int, max_saving: int) -> Iterator[int]:
+        """Yield the available records that contain the itemset and save at most `max_saving`."""
+        all_exhausted = True
+        for position in range(self._superset_start[itemset], self._superset_stop[itemset]):
+            s = self._supersets[position]
+            if self._min_saving_of_set[s] > max_saving:
                 return
-            if self._advance(s):
-                first = False
-                yield from self._of(s, most)
-            elif first:
-                self._first[itemset] = at + 1
+            if self._skip_unavailable(s):
+                all_exhausted = False
+                yield from self._with_set(s, max_saving)
+            elif all_exhausted:
+                self._superset_start[itemset] = position + 1
 
-    def _advance(self, s: int) -> bool:
-        """Step over those at the head of a set's line who are gone; whether anybody is left."""
-        at, stop = self._next[s], self._stop[s]
-        while at < stop and self.gone[self._line[at]]:
-            at += 1
-        self._next[s] = at
-        return at < stop
+    def _skip_unavailable(self, s: int) -> bool:
+        """Advance the start of a set's records past unavailable ones; whether any is left."""
+        position, stop = self._record_start[s], self._record_stop[s]
+        while position < stop and self.unavailable[self._records[position]]:
+            position += 1
+        self._record_start[s] = position
+        return position < stop
 
-    def _of(self, s: int, most: int) -> Iterator[int]:
-        for i in self._line[self._next[s] : self._stop[s]]:
-            if self._saved[i] > most:
+    def _with_set(self, s: int, max_saving: int) -> Iterator[int]:
+        for i in self._records[self._record_start[s] : self._record_stop[s]]:
+            if self._saving[i] > max_saving:
                 return
-            if not self.gone[i]:
+            if not self.unavailable[i]:
                 yield i

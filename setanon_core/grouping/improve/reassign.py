@@ -1,12 +1,12 @@
-"""Attach and reassign: send every record to the nearest center that is safe already.
+"""Assign every record to its nearest existing center, if its group can spare it.
 
-Paper:      none; the loss between clusters is what section 5.2 leaves on the table.
-Guarantee:  never costs more than what it was given; every group keeps k users.
-Complexity: O(N log N) a round for N item occurrences, and O(pairs) for the sets that could gain
-            much, pairs = (distinct set, center) with an item in common, one of the rarest that a
-            center must have to be nearer than the present one.
-Deviation:  not in the paper. Centers stand still during a round, so that all its moves add up;
-            majority centers afterwards only lower the cost.
+Paper:      none; it recovers the loss between clusters that section 5.2 accepts.
+Guarantee:  never raises the cost; every group keeps k users.
+Complexity: O(N log N) per round for N item occurrences, and O(pairs) for the sets that could gain
+            much; pairs = (distinct set, center) that share one of the rarest items, one of which
+            every center nearer than the present one must contain.
+Deviation:  not in the paper. Centers are fixed during a round, so that the gains of all moves add
+            up; recomputing majority centers afterwards only lowers the cost.
 """
 
 from collections.abc import Iterator
@@ -28,33 +28,36 @@ from setanon_core.params import Params
 from setanon_core.runtime.progress import report_progress
 
 ROUNDS: Final = 1
-"""Later rounds move one record in a hundred thousand."""
+"""Further rounds move one record in a hundred thousand."""
 
-ADJACENT: Final = 2
-"""What a set could gain, at most, for which it is compared with adjacent centers only."""
+ADJACENT_GAIN: Final = 2
+"""Sets that can gain at most this much are compared with adjacent centers only."""
 
-RECORDS: Final = 1 << 18
-"""Records that are compared with their centers at once."""
+RECORDS_AT_ONCE: Final = 1 << 18
+"""Records that are compared with their own centers together: bounds memory."""
 
-PAIRS: Final = 2_000_000
-"""Pairs of a set and a center held in memory at once."""
+PAIRS_AT_ONCE: Final = 2_000_000
+"""Pairs (set, center) in memory together."""
+
+Pairs = Iterator[tuple[Ints, Ints, Ints]]
+"""Chunks of pairs, ordered by set: set numbers, center numbers, and numbers of shared items."""
 
 
 def reassign(records: Records, labels: Ints, params: Params) -> Ints:
-    """Attach withdrawn records and reassign published ones while it pays."""
+    """Move withdrawn and published records to nearer centers."""
     if params.operations == "additions":
-        return labels  # the union that a newcomer needs is not a center that stands still
+        return labels  # a new member would change the center, the union of its group
     first, _, ranks = records.distinct
     distinct = records.take(first)
     rows, centers = flip(records, labels, params.operations)
     for _ in range(ROUNDS):
         if len(centers) == 0:
             break
-        now = saved_by(records, rows, centers)
-        least = np.full(len(distinct), np.iinfo(np.int64).max)
-        np.minimum.at(least, ranks, now)
-        target, saved = nearest_centers(distinct, centers, params, least)
-        moved = _move(records, rows, target[ranks], saved[ranks] - now, params.k)
+        saving = savings(records, rows, centers)
+        min_saving = np.full(len(distinct), np.iinfo(np.int64).max)
+        np.minimum.at(min_saving, ranks, saving)
+        target, target_saving = nearest_centers(distinct, centers, params, min_saving)
+        moved = _move(records, rows, target[ranks], target_saving[ranks] - saving, params.k)
         if moved is None:
             break
         rows, centers = flip(records, moved, params.operations)
@@ -62,112 +65,114 @@ def reassign(records: Records, labels: Ints, params: Params) -> Ints:
 
 
 def nearest_centers(
-    sets: Sets, centers: Sets, params: Params, least: Ints | None = None
+    sets: Sets, centers: Sets, params: Params, min_saving: Ints | None = None
 ) -> tuple[Ints, Ints]:
-    """For each set the center that saves most of it, and how much that is; 0 is withdrawal.
+    """The center with the greatest saving for each set, and this saving; 0 for withdrawal.
 
-    Of a set S turned into c, |S & c| items are kept and |c - S| added: |S| less that is the cost.
-    Only centers that save more than `least` are looked for.
+    Turning a set S into c keeps |S & c| items and adds |c - S|: it saves |S & c| - |c - S| items
+    against withdrawal. Only centers that save more than `min_saving` are considered.
     """
-    # Withdrawal saves nothing, and is always there.
-    least = np.zeros(len(sets), np.int64) if least is None else np.maximum(least, 0)
+    # Withdrawal saves nothing, and is always possible.
+    min_saving = np.zeros(len(sets), np.int64) if min_saving is None else np.maximum(min_saving, 0)
     target = np.full(len(sets), WITHDRAWN)
-    saved = np.zeros(len(sets), np.int64)
-    # Who differs in d items saves |S| - d: most sets gain from a center that is adjacent, or not.
-    slack = sets.sizes - least
-    met = chain(
-        _adjacent(sets, np.flatnonzero((slack > 0) & (slack <= ADJACENT)), slack, centers),
-        _meetings(sets, np.flatnonzero(slack > ADJACENT), slack, centers),
+    saving = np.zeros(len(sets), np.int64)
+    # A center at distance d saves |S| - d, so most sets can gain from adjacent centers only.
+    max_gain = sets.sizes - min_saving
+    small = np.flatnonzero((max_gain > 0) & (max_gain <= ADJACENT_GAIN))
+    large = np.flatnonzero(max_gain > ADJACENT_GAIN)
+    pairs = chain(
+        _pairs_with_adjacent(sets, small, max_gain, centers),
+        _pairs_with_shared_item(sets, large, max_gain, centers),
     )
-    for row, c, kept in met:
-        value = 2 * kept - centers.sizes[c]
+    for row, center, shared in pairs:
+        value = 2 * shared - centers.sizes[center]
         if params.operations == "deletions":
-            value[kept < centers.sizes[c]] = -1
-        # One number holds both: the most saved first, then the lowest center.
-        key = value * len(centers) + (len(centers) - 1 - c)
+            value[shared < centers.sizes[center]] = -1
+        # One key for both criteria: greatest saving first, then lowest center number.
+        key = value * len(centers) + (len(centers) - 1 - center)
         starts = np.flatnonzero(run_starts(row))
-        best, back = np.divmod(np.maximum.reduceat(key, starts), len(centers))
-        good = best > least[row[starts]]
-        rows = row[starts[good]]
-        target[rows], saved[rows] = len(centers) - 1 - back[good], best[good]
-    return target, saved
+        best, reversed_center = np.divmod(np.maximum.reduceat(key, starts), len(centers))
+        better = best > min_saving[row[starts]]
+        rows = row[starts[better]]
+        target[rows], saving[rows] = len(centers) - 1 - reversed_center[better], best[better]
+    return target, saving
 
 
-Meetings = Iterator[tuple[Ints, Ints, Ints]]
-"""Some sets, in order; a center for each time that a set is named; and the items they share."""
-
-
-def _adjacent(sets: Sets, rows: Ints, slack: Ints, centers: Sets) -> Meetings:
-    """Sets and all centers that differ in fewer items than the slack, which is small."""
-    row, c = adjacent(sets, rows, rows[slack[rows] == ADJACENT], centers)
+def _pairs_with_adjacent(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) -> Pairs:
+    """All pairs at a distance less than `max_gain`, which is at most `ADJACENT_GAIN`."""
+    row, center = adjacent(sets, rows, rows[max_gain[rows] == ADJACENT_GAIN], centers)
     order = np.argsort(row, kind="stable")
-    row, c = row[order], c[order]
+    row, center = row[order], center[order]
     width = max(sets.width, centers.width)
     if len(row):
-        yield row, c, _shared(sparse(sets.take(row), width), sparse(centers.take(c), width))
+        shared = _shared_items(sparse(sets.take(row), width), sparse(centers.take(center), width))
+        yield row, center, shared
 
 
-def _meetings(sets: Sets, rows: Ints, slack: Ints, centers: Sets) -> Meetings:
-    """Sets and all centers that may differ in fewer items than the slack.
+def _pairs_with_shared_item(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) -> Pairs:
+    """All pairs at a distance less than `max_gain`, and some others.
 
-    Such a center cannot miss all of that many items: it has one of the rarest.
+    A center at a smaller distance cannot lack `max_gain` items of the set: it contains one of the
+    `max_gain` rarest items.
     """
-    some, most = sets.take(rows), slack[rows]
+    subset, limit = sets.take(rows), max_gain[rows]
     width = max(sets.width, centers.width)
-    holders = np.bincount(centers.items, minlength=width)
-    rare = _place(some, holders) < most[some.rows]
-    work = np.bincount(some.rows[rare], holders[some.items[rare]], minlength=len(some))
-    cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS).astype(np.int64))) + 1
-    table = sparse(centers, width)
-    by_item = table.T.tocsr()
-    rarest, others = (sparse(some.filter_occurrences(mask), width) for mask in (rare, ~rare))
-    common_items = np.diff(others.indptr)
-    for part in np.split(np.arange(len(some)), cuts):
-        report_progress(
-            "sets taken to their nearest centers", int(part[0]) if len(part) else 0, len(some)
-        )
-        common = rarest[part] @ by_item
-        row = np.repeat(part, np.diff(common.indptr))
-        c, kept = common.indices.astype(np.int64), common.data.astype(np.int64)
-        # Most are too far away, whatever else they hold.
-        apart = some.sizes[row] + centers.sizes[c] - 2 * (kept + common_items[row])
-        near = np.flatnonzero(apart < most[row])
-        row, c, kept = row[near], c[near], kept[near]
+    n_centers = np.bincount(centers.items, minlength=width)
+    is_rare = _rank_in_set(subset, n_centers) < limit[subset.rows]
+    work = np.bincount(
+        subset.rows[is_rare], n_centers[subset.items[is_rare]], minlength=len(subset)
+    )
+    cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS_AT_ONCE).astype(np.int64))) + 1
+    center_matrix = sparse(centers, width)
+    centers_by_item = center_matrix.T.tocsr()
+    rare, other = (sparse(subset.filter_occurrences(mask), width) for mask in (is_rare, ~is_rare))
+    n_other = np.diff(other.indptr)
+    for part in np.split(np.arange(len(subset)), cuts):
+        finished = int(part[0]) if len(part) else 0
+        report_progress("sets compared with centers", finished, len(subset))
+        product = rare[part] @ centers_by_item
+        row = np.repeat(part, np.diff(product.indptr))
+        center, shared = product.indices.astype(np.int64), product.data.astype(np.int64)
+        # Most pairs are too far apart even if all other items are shared.
+        least_distance = subset.sizes[row] + centers.sizes[center] - 2 * (shared + n_other[row])
+        near = np.flatnonzero(least_distance < limit[row])
+        row, center, shared = row[near], center[near], shared[near]
         if len(row):
-            yield rows[row], c, kept + _shared(others[row], table[c])
+            yield rows[row], center, shared + _shared_items(other[row], center_matrix[center])
 
 
-def _shared(left: csr_array, right: csr_array) -> Ints:
-    """How many items two matrices have in common, row by row."""
+def _shared_items(left: csr_array, right: csr_array) -> Ints:
+    """Number of shared items of two matrices, row by row."""
     return np.asarray(left.multiply(right).sum(axis=1), np.int64).ravel()
 
 
-def _place(sets: Sets, holders: Ints) -> Ints:
-    """The place of each item in its set, from 0, those with fewest holders first."""
-    order = np.lexsort((holders[sets.items], sets.rows))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - sets.offsets[:-1][sets.rows]
-    return place
+def _rank_in_set(sets: Sets, n_centers: Ints) -> Ints:
+    """Rank of each item occurrence in its set, from 0, by the number of centers that contain it."""
+    order = np.lexsort((n_centers[sets.items], sets.rows))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - sets.offsets[:-1][sets.rows]
+    return rank
 
 
-def saved_by(records: Records, rows: Ints, centers: Sets) -> Ints:
-    """What each record saves at its own center: |S| less its cost there."""
-    table = sparse(centers, records.width)
-    every = np.flatnonzero(rows != WITHDRAWN)
-    saved = np.zeros(len(records), np.int64)
-    for start in range(0, len(every), RECORDS):
-        some = every[start : start + RECORDS]
-        kept = _shared(sparse(records.take(some), records.width), table[rows[some]])
-        saved[some] = 2 * kept - centers.sizes[rows[some]]
-    return saved
+def savings(records: Records, rows: Ints, centers: Sets) -> Ints:
+    """Saving of each record at its own center: |S| less its cost there; 0 if withdrawn."""
+    center_matrix = sparse(centers, records.width)
+    published = np.flatnonzero(rows != WITHDRAWN)
+    saving = np.zeros(len(records), np.int64)
+    for start in range(0, len(published), RECORDS_AT_ONCE):
+        part = published[start : start + RECORDS_AT_ONCE]
+        record_matrix = sparse(records.take(part), records.width)
+        shared = _shared_items(record_matrix, center_matrix[rows[part]])
+        saving[part] = 2 * shared - centers.sizes[rows[part]]
+    return saving
 
 
 def _move(records: Records, rows: Ints, target: Ints, gain: Ints, k: int) -> Ints | None:
-    """Make the moves that gain, best first, while k users stay behind; None if none is made."""
-    wish = np.flatnonzero((gain > 0) & (target != rows))
-    seats = Membership(records, rows, k)
+    """Make the moves with positive gain, greatest first, while k users remain; None: no move."""
+    movable = np.flatnonzero((gain > 0) & (target != rows))
+    membership = Membership(records, rows, k)
     moved = rows.copy()
-    for i in wish[np.argsort(-gain[wish], kind="stable")].tolist():
-        if seats.leave(i):
+    for i in movable[np.argsort(-gain[movable], kind="stable")].tolist():
+        if membership.leave(i):
             moved[i] = target[i]
     return moved if (moved != rows).any() else None

@@ -1,16 +1,16 @@
-"""Open more centers for records that their groups can spare, wherever they are.
+"""Open additional centers for records that their groups can spare.
 
-A new center takes in the records that save more there than where they are. If these are fewer than
-k users, others fill it up for as little as possible: holders of the center who gain nothing,
-records that lack one item of it, or withdrawn ones.
+A new center takes the records that save more there than in their present groups. If these have
+fewer than k users, other records complete the group at the least loss: records that contain the
+center and gain nothing, records that lack one item of it, or withdrawn records.
 
-Paper:      none; the re-star of what is left over and of surplus misfits.
-Guarantee:  never costs more than what it was given; every group keeps k users.
-Complexity: O(entries * log entries) after the mining of the itemsets, and a few steps for each
-            center that could pay.
-Deviation:  not in the paper. Centers are itemsets that a majority of k records holds, the most
-            promising first. What a record saves is counted against centers that stand still, so
-            that all moves add up; majority centers afterwards only lower the cost.
+Paper:      none; the star greedy, repeated for leftover and surplus records.
+Guarantee:  never raises the cost; every group keeps k users.
+Complexity: O(entries * log entries) after mining, entries as in `itemsets`, and a few steps for
+            each center that could pay.
+Deviation:  not in the paper. Centers are itemsets that a majority of k records contains, greatest
+            possible gain first. Savings are computed for fixed centers, so that the gains of all
+            moves add up; recomputing majority centers afterwards only lowers the cost.
 """
 
 from collections.abc import Iterator
@@ -25,155 +25,178 @@ from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve.candidates import NO_CANDIDATE, CandidateRecords
 from setanon_core.grouping.improve.membership import Membership
-from setanon_core.grouping.improve.reassign import saved_by
-from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
+from setanon_core.grouping.improve.reassign import savings
+from setanon_core.grouping.itemsets import Itemsets
+from setanon_core.grouping.mined_records import min_center_support, mine
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.runtime.progress import with_progress
 
 TRIES: Final = 2
-"""Fillers of each kind that a center asks, in multiples of k, before it gives up."""
+"""Candidates of each kind that may complete a group, in multiples of k."""
 
 
 def reopen(records: Records, labels: Ints, params: Params) -> Ints:
-    """Open the itemsets that would save most, each for k users or more who can come."""
+    """Open the itemsets with the greatest gains, each for at least k users that can leave."""
     if params.operations == "additions":
         return labels
     rows, centers = flip(records, labels, params.operations)
-    saved = saved_by(records, rows, centers)
-    seats = Membership(records, rows, params.k)
-    crowd = DistinctSets(records)
-    majority = params.k // 2 + 1 if params.operations == "both" else params.k
-    found = frequent_itemsets(crowd.sets, crowd.weights, majority)
-    if len(found.sets) == 0:
+    saving = savings(records, rows, centers)
+    membership = Membership(records, rows, params.k)
+    distinct, itemsets = mine(records, min_center_support(params))
+    if len(itemsets.sets) == 0:
         return labels
-    fillers = CandidateRecords(crowd, found, saved, seats.may_leave)
-    gains = _Gains(crowd, found, saved, fillers)
-    host = _Host(records.users, saved, seats, fillers, params.k)
+    candidates = CandidateRecords(distinct, itemsets, saving, membership.may_leave)
+    gains = _Gains(distinct, itemsets, saving, candidates)
+    builder = _GroupBuilder(records.users, saving, membership, candidates, params.k)
     if params.operations == "both":
-        host.withdrawn = np.flatnonzero(rows == WITHDRAWN).tolist()
+        builder.withdrawn = np.flatnonzero(rows == WITHDRAWN).tolist()
     moved = rows.copy()
-    spare = len(centers)
-    for c, near in _promising(found, gains, fillers, host, params):
-        comers = host.comers(int(found.sets.sizes[c]), gains.of(c), (c, *near))
-        if comers:
-            moved[comers] = spare
-            spare += 1
+    next_label = len(centers)
+    for c, subsets in _promising_centers(itemsets, gains, candidates, builder, params):
+        members = builder.members(int(itemsets.sets.sizes[c]), gains.of(c), (c, *subsets))
+        if members:
+            moved[members] = next_label
+            next_label += 1
     return moved
 
 
 class _Gains:
-    """Who would save more at an itemset than where they are, and how much; the most first."""
+    """For each itemset, the records that save more there than now, greatest gain first."""
 
     def __init__(
-        self, crowd: DistinctSets, found: Itemsets, saved: Ints, fillers: CandidateRecords
+        self,
+        distinct: DistinctSets,
+        itemsets: Itemsets,
+        saving: Ints,
+        candidates: CandidateRecords,
     ) -> None:
-        n = len(found.sets)
+        n = len(itemsets.sets)
         self.number, self.total = np.zeros((2, n), np.int64)
         records, gains = [], []
-        for every, part in found.parts():
-            sizes = found.sets.sizes[every]
-            # Records are laid out only for the sets of which one could gain: there may be many.
-            some = sizes > fillers.least_of_set[found.holders[part]]
-            itemset, holders = every[some], found.holders[part][some]
-            itemset, record = np.repeat(itemset, crowd.weights[holders]), crowd.members(holders)
-            gain = found.sets.sizes[itemset] - saved[record]
-            comes = (gain > 0) & fillers.may_come[record]
-            itemset, record, gain = itemset[comes], record[comes], gain[comes]
+        for numbers, chunk in itemsets.chunks():
+            # Expand only the sets with a record that gains: there may be very many records.
+            supersets = itemsets.supersets[chunk]
+            can_gain = itemsets.sets.sizes[numbers] > candidates.min_saving_of_set[supersets]
+            itemset, supersets = numbers[can_gain], supersets[can_gain]
+            itemset = np.repeat(itemset, distinct.weights[supersets])
+            record = distinct.records_of(supersets)
+            gain = itemsets.sets.sizes[itemset] - saving[record]
+            gains_here = (gain > 0) & candidates.may_leave[record]
+            itemset, record, gain = itemset[gains_here], record[gains_here], gain[gains_here]
             order = np.lexsort((-gain, itemset))
             self.number += np.bincount(itemset, minlength=n)
             self.total += np.bincount(itemset, gain, minlength=n).astype(np.int64)
             records.append(record[order].astype(np.int32))
             gains.append(gain[order].astype(np.int32))
         self._records, self._gains = np.concatenate(records).data, np.concatenate(gains).data
-        self._bounds = offsets_of(self.number).data
+        self._offsets = offsets_of(self.number).data
 
     def of(self, c: int) -> Iterator[tuple[int, int]]:
-        """Records and their gains."""
-        those = slice(self._bounds[c], self._bounds[c + 1])
-        return zip(self._records[those], self._gains[those], strict=True)
+        """Pairs (record, gain)."""
+        part = slice(self._offsets[c], self._offsets[c + 1])
+        return zip(self._records[part], self._gains[part], strict=True)
 
 
-def _promising(
-    found: Itemsets, gains: _Gains, fillers: CandidateRecords, host: "_Host", params: Params
+def _promising_centers(
+    itemsets: Itemsets,
+    gains: _Gains,
+    candidates: CandidateRecords,
+    builder: "_GroupBuilder",
+    params: Params,
 ) -> Iterator[tuple[int, list[int]]]:
-    """The itemsets that could pay, the best first, with their subsets of one item less."""
-    some = np.flatnonzero(gains.number)
-    size = found.sets.sizes[some]
-    near = np.full((len(some), 0), -1)
-    loss = np.maximum(fillers.least[some] - size, 0)
+    """Yield the itemsets that could pay, greatest possible gain first, and their subsets.
+
+    The subsets have one item less: their supersets may lack one item of the center.
+    """
+    chosen = np.flatnonzero(gains.number)
+    size = itemsets.sets.sizes[chosen]
+    subsets = np.full((len(chosen), 0), -1)
+    # Least loss of a record that completes the group, over the kinds of such records.
+    loss = np.maximum(candidates.min_saving[chosen] - size, 0)
     if params.operations == "both":
-        near = found.without_one(some)
-        lacking = np.where(near < 0, NO_CANDIDATE, fillers.least[near]).min(1, initial=NO_CANDIDATE)
-        loss = np.minimum(loss, lacking - (size - 2))
-        if host.withdrawn:
+        subsets = itemsets.subsets_without_one_item(chosen)
+        lacking_one = np.where(subsets < 0, NO_CANDIDATE, candidates.min_saving[subsets])
+        loss = np.minimum(loss, lacking_one.min(1, initial=NO_CANDIDATE) - (size - 2))
+        if builder.withdrawn:
             loss = np.minimum(loss, size)
-    most = gains.total[some] - np.maximum(params.k - gains.number[some], 0) * loss
-    order = np.argsort(-most, kind="stable")
-    order = order[most[order] > 0]
-    for at in with_progress("centers reopened", order.tolist()):
-        yield int(some[at]), [c for c in near[at].tolist() if c >= 0]
+    max_gain = gains.total[chosen] - np.maximum(params.k - gains.number[chosen], 0) * loss
+    order = np.argsort(-max_gain, kind="stable")
+    order = order[max_gain[order] > 0]
+    for position in with_progress("centers reopened", order.tolist()):
+        yield int(chosen[position]), [c for c in subsets[position].tolist() if c >= 0]
 
 
-class _Host:
-    """Calls records to a new center, and lets them go back if it does not pay."""
+class _GroupBuilder:
+    """Collects the members of a new group; restores the membership if the group does not pay."""
 
     def __init__(
-        self, users: Ints, saved: Ints, seats: Membership, fillers: CandidateRecords, k: int
+        self,
+        users: Ints,
+        saving: Ints,
+        membership: Membership,
+        candidates: CandidateRecords,
+        k: int,
     ) -> None:
-        self.users, self.saved = users.data, saved.data
-        self.seats, self.fillers, self.k, self.tries = seats, fillers, k, TRIES * k
-        self.gone = fillers.gone
+        # Memoryviews: faster than arrays for reading single elements.
+        self.users, self.saving = users.data, saving.data
+        self.membership, self.candidates, self.k = membership, candidates, k
+        self.unavailable = candidates.unavailable
         self.withdrawn: list[int] = []
-        """Who may be called although nothing of the center is held."""
+        """Withdrawn records that may complete a group of which they contain no item."""
 
-    def comers(
+    def members(
         self, size: int, gainers: Iterator[tuple[int, int]], itemsets: tuple[int, ...]
     ) -> list[int]:
-        """Who comes to a center of this size: all that gain, and others to make up k users."""
-        asked = [(i, gain) for i, gain in gainers if not self.gone[i]]
-        come = {i: gain for i, gain in asked if self.seats.leave(i)}
-        if come:
-            asked += self._fill(size, itemsets, come)
-        pays = len({self.users[i] for i in come}) >= self.k and sum(come.values()) > 0
-        for i in come:
+        """All records that gain, and others up to k users; empty if the group does not pay.
+
+        `size` is that of the center; `itemsets` are the center and its subsets of one item less.
+        """
+        tried = [(i, gain) for i, gain in gainers if not self.unavailable[i]]
+        members = {i: gain for i, gain in tried if self.membership.leave(i)}
+        if members:
+            tried += self._complete(size, itemsets, members)
+        pays = len({self.users[i] for i in members}) >= self.k and sum(members.values()) > 0
+        for i in members:
             if pays:
-                self.gone[i] = True
+                self.unavailable[i] = True
             else:
-                self.seats.rejoin(i)
-        for i, _ in asked:
-            # Groups only shrink: who must stay now must always stay.
-            if self.seats.must_stay(i):
-                self.gone[i] = True
-        return list(come) if pays else []
+                self.membership.rejoin(i)
+        for i, _ in tried:
+            # Groups only shrink: a record that must stay now can never leave.
+            if self.membership.must_stay(i):
+                self.unavailable[i] = True
+        return list(members) if pays else []
 
-    def _fill(
-        self, size: int, itemsets: tuple[int, ...], come: dict[int, int]
+    def _complete(
+        self, size: int, itemsets: tuple[int, ...], members: dict[int, int]
     ) -> list[tuple[int, int]]:
-        """Call others, if there are fewer than k users, and return all that were asked."""
-        met = {self.users[i] for i in come}
-        asked: list[tuple[int, int]] = []
-        if len(met) >= self.k:
-            return asked
-        for loss, i in self._others(size, itemsets, sum(come.values())):
-            asked.append((i, -loss))
-            if self.users[i] not in met and self.seats.leave(i):
-                come[i] = -loss
-                met.add(self.users[i])
-                if len(met) == self.k:
+        """Add other records to `members` until it has k users; return all records tried."""
+        member_users = {self.users[i] for i in members}
+        tried: list[tuple[int, int]] = []
+        if len(member_users) >= self.k:
+            return tried
+        for loss, i in self._by_loss(size, itemsets, sum(members.values())):
+            tried.append((i, -loss))
+            if self.users[i] not in member_users and self.membership.leave(i):
+                members[i] = -loss
+                member_users.add(self.users[i])
+                if len(member_users) == self.k:
                     break
-        return asked
+        return tried
 
-    def _others(self, size: int, itemsets: tuple[int, ...], gain: int) -> list[tuple[int, int]]:
-        """Who else could come and what that costs, less than what is gained, the cheapest first."""
-        found = []
-        for at, c in enumerate(itemsets):
-            worth = size - 2 * (at > 0)  # what a record would save at the center
-            able = self.fillers.of(c, worth + gain - 1)
-            found += [(self.saved[i] - worth, i) for i in islice(able, self.tries)]
+    def _by_loss(self, size: int, itemsets: tuple[int, ...], gain: int) -> list[tuple[int, int]]:
+        """Pairs (loss, record) of records that lose less than `gain`, least loss first."""
+        limit = TRIES * self.k
+        pairs = []
+        for position, c in enumerate(itemsets):
+            # Saving at the center: a record that lacks one item keeps one less and adds one.
+            new_saving = size - 2 * (position > 0)
+            able = self.candidates.containing(c, new_saving + gain - 1)
+            pairs += [(self.saving[i] - new_saving, i) for i in islice(able, limit)]
         if size < gain:
-            while self.withdrawn and self.gone[self.withdrawn[-1]]:
+            while self.withdrawn and self.unavailable[self.withdrawn[-1]]:
                 self.withdrawn.pop()
-            able = (i for i in reversed(self.withdrawn) if not self.gone[i])
-            found += [(size, i) for i in islice(able, self.tries)]
-        return sorted(found)
+            able = (i for i in reversed(self.withdrawn) if not self.unavailable[i])
+            pairs += [(size, i) for i in islice(able, limit)]
+        return sorted(pairs)

@@ -14,8 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints
-from setanon_core.grouping.matrices import Bools
+from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.model.groups import WITHDRAWN
 
 MOVES: Final = 2_000

@@ -18,9 +18,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints
+from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.columns.records import Records
-from setanon_core.grouping.matrices import Bools
 from setanon_core.grouping.starts.cooccurrence import (
     FAR,
     Centers,

@@ -19,9 +19,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints
+from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.columns.records import Records
-from setanon_core.grouping.matrices import Bools
 from setanon_core.params import Params
 
 FAR: Final = 1 << 24

@@ -1,60 +1,65 @@
-"""Practical facility location: open frequent itemsets as centers, the deepest first.
+"""Practical facility location: open frequent itemsets as centers, largest itemsets first.
 
-A center that lies inside a record costs only deletions, so the record wants the deepest center it
-holds. Itemsets are opened from many items to few and, among equally deep ones, from few holders
-to many: a scarce center opens before its holders are taken by a common one.
+A center that is a subset of a record costs only deletions, so each record should get the largest
+center that it contains. Itemsets are opened from large to small, and among itemsets of one size
+from low support to high: otherwise the records of a rare center would be taken by a common one.
 
 Paper:      section 4, the load-balanced facility location problem, with centers from the data.
 Guarantee:  none; heuristic. Every group has k users.
-Complexity: O(entries + candidates) after the mining of the itemsets.
-Deviation:  opening in this order replaces closing the least loaded: on baskets it costs a tenth
-            of the time and deletes less, because no center is ever opened in vain. Where only
-            additions are allowed, a center inside a record is no help: see `halving`.
+Complexity: O(entries + candidates) after mining; entries as in `itemsets`.
+Deviation:  opening in this order replaces closing the least loaded facilities: on baskets it takes
+            a tenth of the time and deletes less, because no opened center is closed again. If
+            only additions are allowed, subsets of records are no centers: see `halving`.
 """
+
+from typing import Final
 
 import numpy as np
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.grouping.distinct_sets import DistinctSets
-from setanon_core.grouping.itemsets import Itemsets, frequent_itemsets
+from setanon_core.grouping.itemsets import Itemsets
+from setanon_core.grouping.mined_records import mine
 from setanon_core.grouping.starts.halving import halving
 from setanon_core.model.groups import WITHDRAWN, Grouping
 from setanon_core.params import Params
 from setanon_core.runtime.progress import with_progress
 
+CUT_OFF: Final = "Itemsets were cut off: not all were tried as centers."
+
 
 def open_itemsets(records: Records, params: Params) -> Grouping:
-    """Open the itemsets that k users still need, and give each record the first it gets."""
+    """Open each itemset that k users of ungrouped records contain; these records become a group."""
     if params.operations == "additions":
         return halving(records, params)
-    crowd = DistinctSets(records)
-    found = frequent_itemsets(crowd.sets, crowd.weights, params.k)
-    label = np.full(len(crowd.sets), WITHDRAWN)
-    if not found.complete:
-        # What k users share whole needs no itemset, and may be too long to have been mined.
-        whole = np.flatnonzero((crowd.owners >= params.k) & (crowd.sets.sizes > 0))
-        label[whole] = len(found.sets) + whole
-    # Most itemsets have few holders: to look at them one by one is quicker than an array of them.
-    now, holders, bounds = label.data, found.holders.data, found.bounds.data
-    for size in range(int(found.sets.sizes.max(initial=0)), 0, -1):
-        wanted = _wanted(found, size, np.where(label == WITHDRAWN, crowd.weights, 0), params.k)
-        for c in with_progress(f"centers of {size} items opened", wanted):
-            free = [s for s in holders[bounds[c] : bounds[c + 1]] if now[s] == WITHDRAWN]
-            if crowd.has_k_users(free, params.k):
+    distinct, itemsets = mine(records, params.k)
+    label = np.full(len(distinct.sets), WITHDRAWN)
+    if not itemsets.complete:
+        # Sets of k users are groups of cost 0, but may be too long to have been mined.
+        duplicated = np.flatnonzero((distinct.owners >= params.k) & (distinct.sets.sizes > 0))
+        label[duplicated] = len(itemsets.sets) + duplicated
+    # Most itemsets have few supersets: memoryviews are faster than arrays for these.
+    labels, supersets = label.data, itemsets.supersets.data
+    offsets = itemsets.superset_offsets.data
+    for size in range(int(itemsets.sets.sizes.max(initial=0)), 0, -1):
+        free_weights = np.where(label == WITHDRAWN, distinct.weights, 0)
+        candidates = _candidates(itemsets, size, free_weights, params.k)
+        for c in with_progress(f"centers of {size} items opened", candidates):
+            free = [s for s in supersets[offsets[c] : offsets[c + 1]] if labels[s] == WITHDRAWN]
+            if distinct.has_k_users(free, params.k):
                 for s in free:
-                    now[s] = c
-    notes = () if found.complete else ("Itemsets were cut off: not all were tried as centers.",)
-    return Grouping(label[crowd.ranks], notes=notes)
+                    labels[s] = c
+    return Grouping(label[distinct.ranks], notes=() if itemsets.complete else (CUT_OFF,))
 
 
-def _wanted(found: Itemsets, size: int, free: Ints, k: int) -> list[int]:
-    """The itemsets of this size that k free records hold, those with fewest holders first."""
-    at = np.flatnonzero(found.sets.sizes == size)
-    if len(at) == 0:
+def _candidates(itemsets: Itemsets, size: int, free_weights: Ints, k: int) -> list[int]:
+    """The itemsets of this size that k ungrouped records contain, lowest support first."""
+    chosen = np.flatnonzero(itemsets.sets.sizes == size)
+    if len(chosen) == 0:
         return []
-    low, high = found.bounds[at[0]], found.bounds[at[-1] + 1]
-    left = np.add.reduceat(free[found.holders[low:high]], found.bounds[at] - low)
-    order = np.argsort(found.support[at], kind="stable")
-    wanted: list[int] = at[order[left[order] >= k]].tolist()
-    return wanted
+    offsets = itemsets.superset_offsets
+    low, high = offsets[chosen[0]], offsets[chosen[-1] + 1]
+    free = np.add.reduceat(free_weights[itemsets.supersets[low:high]], offsets[chosen] - low)
+    order = np.argsort(itemsets.support[chosen], kind="stable")
+    candidates: list[int] = chosen[order[free[order] >= k]].tolist()
+    return candidates

@@ -7,7 +7,7 @@ from support.oracles import random_records
 from setanon_core import anonymize
 from setanon_core.columns.records import Records
 from setanon_core.grouping.improve import duplicates as module
-from setanon_core.grouping.improve.duplicates import KEPT_IN_PLAY, settled_duplicates
+from setanon_core.grouping.improve.duplicates import MIN_REMAINING, surplus_duplicates
 from setanon_core.params import OPERATIONS, Params
 
 
@@ -35,12 +35,12 @@ def by_hand(data, k, times):
 
 @pytest.mark.parametrize("in_play", [1, 2, 3])
 def test_the_users_beyond_those_in_play_are_settled(in_play, monkeypatch):
-    monkeypatch.setattr(module, "KEPT_IN_PLAY", in_play)
+    monkeypatch.setattr(module, "MIN_REMAINING", in_play)
     some = 0
     for seed in range(30):
         data = random_records(np.random.default_rng(seed), 80, 3, (None, 40, 20)[seed % 3])
         for k in (2, 3):
-            done = settled_duplicates(data, Params(k)).tolist()
+            done = surplus_duplicates(data, Params(k)).tolist()
             assert done == by_hand(data, k, in_play)
             some += any(done)
     assert some
@@ -48,22 +48,22 @@ def test_the_users_beyond_those_in_play_are_settled(in_play, monkeypatch):
 
 def test_settled_records_of_a_set_have_k_users_and_as_many_stay_in_play_as_promised():
     for k in (2, 5):
-        for n in range(KEPT_IN_PLAY * k, (KEPT_IN_PLAY + 2) * k):
+        for n in range(MIN_REMAINING * k, (MIN_REMAINING + 2) * k):
             data = Records.from_sets([{1, 2}] * n + [{3}])
-            done = settled_duplicates(data, Params(k))
-            assert int(done.sum()) == (n - KEPT_IN_PLAY * k if n >= (KEPT_IN_PLAY + 1) * k else 0)
+            done = surplus_duplicates(data, Params(k))
+            assert int(done.sum()) == (n - MIN_REMAINING * k if n >= (MIN_REMAINING + 1) * k else 0)
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)
 def test_empty_records_and_records_of_few_users_are_not_settled(operations):
     params = Params(2, operations=operations)
-    assert not settled_duplicates(Records.from_sets([set()] * 100), params).any()
-    assert not settled_duplicates(Records.from_sets([{1}] * 100, [0, 1] * 50), params).any()
+    assert not surplus_duplicates(Records.from_sets([set()] * 100), params).any()
+    assert not surplus_duplicates(Records.from_sets([{1}] * 100, [0, 1] * 50), params).any()
 
 
 def test_all_records_of_a_user_with_one_set_are_settled_or_none():
     users = [i // 3 for i in range(120)]
-    done = settled_duplicates(Records.from_sets([{1}] * 120, users), Params(2))
+    done = surplus_duplicates(Records.from_sets([{1}] * 120, users), Params(2))
     assert done.any()
     for user in range(40):
         assert len(set(done[3 * user : 3 * user + 3].tolist())) == 1

@@ -9,7 +9,7 @@ from support.oracles import fewest_users, grouping_cost, random_records
 from setanon_core.columns.records import Records
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve import reassign as module
-from setanon_core.grouping.improve.reassign import nearest_centers, reassign, saved_by
+from setanon_core.grouping.improve.reassign import nearest_centers, reassign, savings
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
 
@@ -42,9 +42,9 @@ def by_hand(one, centers, operations):
 def test_the_nearest_center_is_found_and_withdrawal_where_none_saves(sets, centers):
     for operations in ("both", "deletions"):
         expected = [by_hand(one, centers, operations) for one in sets]
-        for pairs in (module.PAIRS, 1, 3):
+        for pairs in (module.PAIRS_AT_ONCE, 1, 3):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(module, "PAIRS", pairs)
+                patch.setattr(module, "PAIRS_AT_ONCE", pairs)
                 target, saved = nearest_centers(
                     encoded(sets), encoded(centers), Params(2, operations=operations)
                 )
@@ -78,7 +78,7 @@ def test_what_a_record_saves_is_its_size_less_its_cost(sets, data):
     rows = data.draw(st.lists(where, min_size=len(sets), max_size=len(sets)))
     records = encoded([*sets, frozenset(range(5))])  # so that every item is known
     rows = [*rows, 0]
-    saved = saved_by(records, np.array(rows), encoded(centers)).tolist()
+    saved = savings(records, np.array(rows), encoded(centers)).tolist()
     for one, row, value in zip([*sets, frozenset(range(5))], rows, saved, strict=True):
         assert value == (0 if row == WITHDRAWN else len(one) - len(one ^ centers[row]))
 
