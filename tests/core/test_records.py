@@ -19,8 +19,8 @@ NAMES = st.one_of(WORDS, st.integers(-3, 3), st.tuples(WORDS, WORDS), st.binary(
 BASKETS = st.lists(st.lists(NAMES, max_size=5), max_size=10)
 
 
-def named(records):
-    """Every record as the set of its items' names: what a reader would call its content."""
+def decode(records):
+    """Every record as the set of its items' names."""
     names = [records.vocabulary[item] for item in records.items]
     return [
         set(names[low:high])
@@ -29,26 +29,26 @@ def named(records):
 
 
 @given(BASKETS)
-def test_from_sets_keeps_every_set_and_drops_repetitions(baskets):
+def test_from_sets_preserves_sets_and_removes_repeats(baskets):
     records = Records.from_sets(baskets)
-    assert named(records) == [set(basket) for basket in baskets]
+    assert decode(records) == [set(basket) for basket in baskets]
     assert len(records.items) == sum(len(set(basket)) for basket in baskets)
 
 
 @given(BASKETS, st.randoms(use_true_random=False))
-def test_the_vocabulary_does_not_depend_on_the_order_of_records_or_items(baskets, rng):
+def test_vocabulary_does_not_depend_on_order_of_records_or_items(baskets, rng):
     shuffled = [rng.sample(basket, len(basket)) for basket in baskets]
     rng.shuffle(shuffled)
     assert Records.from_sets(baskets).vocabulary == Records.from_sets(shuffled).vocabulary
 
 
 @given(st.lists(st.sets(WORDS)))
-def test_items_of_one_type_are_numbered_in_their_own_order(baskets):
+def test_items_of_one_type_are_numbered_in_sorted_order(baskets):
     records = Records.from_sets(baskets)
     assert list(records.vocabulary) == sorted(set().union(*baskets))
 
 
-def test_frozen_sets_as_items_get_an_order_though_they_have_none():
+def test_frozenset_items_are_numbered_independently_of_input_order():
     parts = [frozenset("ab"), frozenset("a"), frozenset("bc"), frozenset("c"), frozenset()]
     expected = Records.from_sets([parts]).vocabulary
     for seed in range(10):
@@ -56,37 +56,39 @@ def test_frozen_sets_as_items_get_an_order_though_they_have_none():
         assert Records.from_sets([shuffled]).vocabulary == expected
 
 
-def test_the_vocabulary_does_not_depend_on_the_hash_seed():
+def test_vocabulary_does_not_depend_on_the_hash_seed():
     program = (
         "from setanon_core.columns.records import Records\n"
         "parts = [frozenset('adeh'), frozenset('bcfg'), 'g', 1, (2, 'h')]\n"
         "records = Records.from_sets([set(parts), {'g', 1}])\n"
         "names = [sorted(n) if isinstance(n, frozenset) else n for n in records.vocabulary]\n"
-        "print(names, records.items.tolist())\n"
+        "output = f'{names} {records.items.tolist()}'\n"
     )
+    in_process = {}
+    exec(program, in_process)  # noqa: S102 - a third hash seed, without starting a process
     outputs = {
         subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-c", program],
+            [sys.executable, "-c", f"{program}print(output, end='')"],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
             text=True,
         ).stdout
-        for seed in ("1", "2", "3", "4")
+        for seed in ("1", "2")
     }
-    assert len(outputs) == 1
+    assert outputs == {in_process["output"]}
 
 
-def test_any_iterable_of_any_iterables_will_do():
+def test_from_sets_accepts_any_iterable_of_iterables():
     baskets = [{"a", "b"}, ("b",), ["a", "a"], frozenset(), {"b": 1, "c": 2}, (x for x in "ca")]
     records = Records.from_sets(basket for basket in baskets)
-    assert named(records) == [{"a", "b"}, {"b"}, {"a"}, set(), {"b", "c"}, {"a", "c"}]
+    assert decode(records) == [{"a", "b"}, {"b"}, {"a"}, set(), {"b", "c"}, {"a", "c"}]
     assert len(Records.from_sets([])) == 0
     assert Records.from_sets([[], []]).sizes.tolist() == [0, 0]
 
 
 @given(st.lists(NAMES, max_size=8))
-def test_users_are_numbered_by_first_appearance_and_equal_users_are_one(users):
+def test_users_are_numbered_by_first_appearance(users):
     records = Records.from_sets([()] * len(users), users)
     seen = list(dict.fromkeys(users))
     assert records.users.tolist() == [seen.index(user) for user in users]
@@ -94,21 +96,21 @@ def test_users_are_numbered_by_first_appearance_and_equal_users_are_one(users):
 
 
 @given(st.lists(st.integers(-5, 5), max_size=8))
-def test_users_in_an_array_are_numbered_like_users_in_a_list(users):
+def test_users_in_an_array_are_numbered_as_in_a_list(users):
     offsets = [0] * (len(users) + 1)
     from_list = Records.from_columns([], offsets, users)
     from_array = Records.from_columns([], offsets, np.asarray(users, np.int64))
     assert from_list.users.tolist() == from_array.users.tolist()
 
 
-def test_without_users_every_record_is_a_user_of_its_own():
+def test_without_users_every_record_has_its_own_user():
     records = Records.from_sets([["a"], ["a"], ["b"]])
     assert records.users.tolist() == [0, 1, 2]
     assert records.n_users == 3
 
 
 @given(BASKETS)
-def test_from_columns_with_values_says_the_same_as_from_sets(baskets):
+def test_from_columns_equals_from_sets(baskets):
     values = [item for basket in baskets for item in basket]
     columns = Records.from_columns(values, np.cumsum([0, *map(len, baskets)]))
     sets = Records.from_sets(baskets)
@@ -118,29 +120,29 @@ def test_from_columns_with_values_says_the_same_as_from_sets(baskets):
 
 
 @pytest.mark.parametrize("values", [[30, 10, 30, 20], [3.5, -1.0, 3.5, 0.0], ["c", "a", "c", "b"]])
-def test_from_columns_takes_numpy_columns_of_values(values):
+def test_from_columns_accepts_numpy_arrays_of_values(values):
     records = Records.from_columns(np.array(values), [0, 3, 4])
     assert records.vocabulary == tuple(sorted(set(values)))
     assert records.items.tolist() == [0, 2, 1]
 
 
-def test_from_columns_does_not_confuse_a_number_with_its_spelling():
+def test_from_columns_distinguishes_a_number_from_its_string():
     assert Records.from_columns([1, "1"], [0, 1, 2]).vocabulary == (1, "1")
 
 
-def test_from_columns_with_a_vocabulary_sorts_and_deduplicates_positions():
+def test_from_columns_sorts_and_deduplicates_vocabulary_positions():
     records = Records.from_columns([2, 0, 2, 1], [0, 3, 4], vocabulary=["x", "y", "z"])
-    assert named(records) == [{"x", "z"}, {"y"}]
+    assert decode(records) == [{"x", "z"}, {"y"}]
     assert records.items.tolist() == [0, 2, 1]
 
 
-def test_the_columns_of_the_caller_stay_writable():
+def test_input_columns_stay_writable():
     items, offsets, users = np.array([1, 0]), np.array([0, 1, 2]), np.array([5, 5])
     Records.from_columns(items, offsets, users, vocabulary="ab")
     items[0] = offsets[0] = users[0] = 0
 
 
-def test_records_are_frozen_and_give_their_sets_alone():
+def test_records_are_read_only_and_provide_sets_without_users():
     records = Records.from_sets([["a", "b"], ["b"]], ["u", "v"])
     for array in (records.items, records.offsets, records.users):
         assert not array.flags.writeable
@@ -175,24 +177,27 @@ CANARY = "canary-7f3a"
         (lambda: Records.from_columns([-1], [0, 1], None, [CANARY]), "vocabulary of 1"),
         (lambda: Records.from_columns([0], [0, 1], None, []), "vocabulary of 0"),
         (lambda: Records.from_columns(["a"], [0, 1], np.array([[1]])), "users must be one column"),
-        (lambda: Records(*arrays([1], [0, 1], [0, 0])), "2 users for 1 records"),
-        (lambda: Records(*arrays([1], [0, 1], [0]), (CANARY,)), "vocabulary of 1; the largest"),
+        (lambda: Records(*int64_arrays([1], [0, 1], [0, 0])), "2 users for 1 records"),
+        (
+            lambda: Records(*int64_arrays([1], [0, 1], [0]), (CANARY,)),
+            "vocabulary of 1; the largest",
+        ),
     ],
 )
-def test_what_cannot_be_read_is_refused_without_repeating_it(build, message):
-    with pytest.raises(MalformedInputError, match=message) as caught:
+def test_malformed_input_is_refused_without_quoting_it(build, message):
+    with pytest.raises(MalformedInputError, match=message) as refusal:
         build()
-    error = caught.value
+    error = refusal.value
     while error is not None:
         assert CANARY not in str(error)
         error = error.__cause__
 
 
-def arrays(*columns):
+def int64_arrays(*columns):
     return [np.asarray(column, np.int64) for column in columns]
 
 
 @pytest.mark.parametrize("vocabulary", [["a", "a"], ["a", None], ["a", float("nan")], ["a", []]])
-def test_a_vocabulary_that_does_not_name_each_item_once_is_refused(vocabulary):
+def test_vocabulary_with_repeated_or_missing_items_is_refused(vocabulary):
     with pytest.raises(MalformedInputError, match="vocabulary must"):
         Records.from_columns([0, 1], [0, 1, 2], None, vocabulary)

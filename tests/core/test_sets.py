@@ -1,4 +1,4 @@
-"""`Sets`: two columns that behave as a list of sorted tuples, which is the oracle here."""
+"""`Sets` against the obvious representation: a list of sorted tuples."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from setanon_core.columns.sets import Sets
 from setanon_core.errors import MalformedInputError
 
-# Numbers on both sides of every byte boundary, where a sort of bytes could go wrong.
+# Numbers on both sides of the byte boundaries, where packed keys could overflow.
 NUMBERS = st.one_of(
     st.integers(0, 6), st.sampled_from([127, 128, 255, 256, 65536, 2**24, 2**31 - 1])
 )
@@ -29,7 +29,7 @@ def tuples_of(sets):
 
 
 @given(LISTS)
-def test_columns_hold_every_set_in_its_place(tuples):
+def test_columns_represent_the_sets_in_order(tuples):
     sets = sets_of(tuples)
     assert len(sets) == len(tuples)
     assert tuples_of(sets) == tuples
@@ -39,39 +39,39 @@ def test_columns_hold_every_set_in_its_place(tuples):
 
 
 @given(LISTS)
-def test_ranks_number_distinct_sets_by_size_and_then_by_items(tuples):
+def test_ranks_order_distinct_sets_by_size_then_by_items(tuples):
     order = sorted(set(tuples), key=lambda members: (len(members), members))
     assert sets_of(tuples).ranks.tolist() == [order.index(members) for members in tuples]
 
 
 @pytest.mark.parametrize("item", [-1, 2**31, 2**33])
-def test_items_that_could_be_confused_are_refused(item):
+def test_item_numbers_out_of_range_are_refused(item):
     with pytest.raises(MalformedInputError, match="items must be numbers from 0 to"):
         sets_of([(item,)])
 
 
 @given(LISTS, st.data())
-def test_take_picks_sets_in_the_order_asked_and_as_often(tuples, data):
+def test_take_returns_sets_in_the_order_of_positions_with_repeats(tuples, data):
     positions = data.draw(st.lists(st.sampled_from(range(len(tuples))))) if tuples else []
     taken = sets_of(tuples).take(np.asarray(positions, np.int64))
     assert tuples_of(taken) == [tuples[position] for position in positions]
 
 
 @given(st.lists(st.sets(st.integers(0, 9)).map(sorted).map(tuple)), st.sets(st.integers(0, 9)))
-def test_keep_items_drops_exactly_the_others_and_no_set(tuples, wanted):
-    keep = np.isin(np.arange(10), list(wanted))
+def test_keep_items_removes_other_items_but_no_set(tuples, kept_items):
+    keep = np.isin(np.arange(10), list(kept_items))
     kept = sets_of(tuples).keep_items(keep)
     assert tuples_of(kept) == [
-        tuple(item for item in members if item in wanted) for members in tuples
+        tuple(item for item in members if item in kept_items) for members in tuples
     ]
 
 
 @given(st.lists(st.sets(st.integers(0, 200)).map(sorted).map(tuple)))
-def test_masks_have_one_bit_for_each_item(tuples):
+def test_bitmasks_have_one_bit_per_item(tuples):
     assert sets_of(tuples).bitmasks() == [sum(1 << item for item in members) for members in tuples]
 
 
-def test_the_arrays_are_read_only_and_so_is_the_object():
+def test_arrays_and_attributes_are_read_only():
     sets = sets_of([(1, 2), (3,)])
     for array in (sets.items, sets.offsets):
         with pytest.raises(ValueError, match="read-only"):
@@ -80,13 +80,13 @@ def test_the_arrays_are_read_only_and_so_is_the_object():
         sets.items = np.array([1])
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.int32, np.uint64])
-def test_any_integers_become_64_bit_so_that_products_do_not_overflow(kind):
-    sets = Sets(np.array([1, 2], kind), np.array([0, 2], kind))
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64])
+def test_integers_of_any_width_are_stored_as_int64(dtype):
+    sets = Sets(np.array([1, 2], dtype), np.array([0, 2], dtype))
     assert sets.items.dtype == sets.offsets.dtype == np.int64
 
 
-def test_columns_without_any_item_need_no_type():
+def test_empty_item_column_may_have_any_type():
     assert len(Sets(np.array([]), np.array([0, 0]))) == 1
 
 
@@ -106,13 +106,13 @@ def test_columns_without_any_item_need_no_type():
         ([1, 2], [0.0, 2.0], "offsets must be one column of integers"),
     ],
 )
-def test_columns_that_are_not_sets_are_refused(items, offsets, message):
-    with pytest.raises(MalformedInputError, match=message) as caught:
+def test_invalid_columns_are_refused(items, offsets, message):
+    with pytest.raises(MalformedInputError, match=message) as refusal:
         Sets(np.asarray(items), np.asarray(offsets))
-    assert "canary" not in str(caught.value)
+    assert "canary" not in str(refusal.value)
 
 
-def test_columns_are_the_sets_own():
+def test_later_writes_to_the_input_do_not_change_the_sets():
     items, offsets = np.array([3, 5, 9]), np.array([0, 2])
     sets = Sets(items[:2], offsets)
     items[0] = 7
