@@ -1,4 +1,4 @@
-"""Sessions into threads, against the paper's procedure step by step; laws; odd input."""
+"""Sessions to threads: the paper's procedure step by step, invariants, unusual input."""
 
 import time
 from functools import cache
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.threads import separate as stage
+from setanon_core.threads import separate as module
 from setanon_core.threads.edit_distance import EditDistance
 from setanon_core.threads.result_overlap import ResultOverlap
 from setanon_core.threads.search_engines import TableResults
@@ -39,39 +39,41 @@ TOPICS = [
 
 
 @cache
-def textbook(a, b):
+def edit_distance(a, b):
     if not a or not b:
         return len(a) + len(b)
-    change = textbook(a[1:], b[1:]) + (a[0] != b[0])
-    return min(change, textbook(a[1:], b) + 1, textbook(a, b[1:]) + 1)
+    change = edit_distance(a[1:], b[1:]) + (a[0] != b[0])
+    return min(change, edit_distance(a[1:], b) + 1, edit_distance(a, b[1:]) + 1)
 
 
-def near(a, b):
-    """The measure of the oracle: plain edit distance, at most 2 and 40% of the longer."""
-    return bool(a.strip() and b.strip()) and textbook(a, b) <= min(2, 0.4 * max(len(a), len(b)))
+def is_similar(a, b):
+    """Plain edit distance: at most 2, and at most 40% of the longer text."""
+    return bool(a.strip() and b.strip()) and edit_distance(a, b) <= min(
+        2, 0.4 * max(len(a), len(b))
+    )
 
 
-NEAR = EditDistance(0.4, 2, None)
+IS_SIMILAR = EditDistance(0.4, 2, None)
 
 
-def slow_threads(queries, window):
-    """Threads of one session as lists of texts: the paper's sentences, one after the other."""
+def threads_by_procedure(queries, window):
+    """Threads of one session as lists of texts, by the steps of the paper."""
     threads, seen = [], []
     for query in queries:
         if query in seen:
             continue
-        alike = [text for text in seen[-window:] if near(text, query)]
-        home = next((t for t in threads if alike and alike[-1] in t), None)
-        if home is None:
+        similar = [text for text in seen[-window:] if is_similar(text, query)]
+        joined = next((t for t in threads if similar and similar[-1] in t), None)
+        if joined is None:
             threads.append([query])
         else:
-            home.append(query)
+            joined.append(query)
         seen.append(query)
-    place = {text: n for n, text in enumerate(seen)}
+    position = {text: n for n, text in enumerate(seen)}
     while True:
         for first, second in pairwise(threads):
             pairs = product(first, second)
-            if any(near(a, b) and abs(place[a] - place[b]) <= window for a, b in pairs):
+            if any(is_similar(a, b) and abs(position[a] - position[b]) <= window for a, b in pairs):
                 threads.remove(second)
                 first.extend(second)
                 break
@@ -89,32 +91,32 @@ def partition(threads):
 
 
 @given(LOG, st.integers(1, 4), st.sampled_from([1, 5, 1 << 17]))
-def test_threads_are_those_of_the_paper_s_procedure(log, window, at_once):
+def test_threads_equal_the_procedure_of_the_paper(log, window, batch_size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "PAIRS_PER_BATCH", at_once)
-        found = separate_threads(*columns(log), NEAR, window=window)
+        patch.setattr(module, "PAIRS_PER_BATCH", batch_size)
+        threads = separate_threads(*columns(log), IS_SIMILAR, window=window)
     expected = []
     for user in {user for user, _, _ in log}:
         rows = sorted((time, row) for row, (u, time, _) in enumerate(log) if u == user)
-        for texts in slow_threads([log[row][2] for _, row in rows], window):
+        for texts in threads_by_procedure([log[row][2] for _, row in rows], window):
             expected += [sorted(row for _, row in rows if log[row][2] in texts)]
-    assert partition(found) == sorted(expected)
+    assert partition(threads) == sorted(expected)
 
 
 @given(LOG)
-def test_every_row_is_in_one_thread_of_its_own_user(log):
+def test_every_thread_has_one_user_and_equal_texts_share_a_thread(log):
     users, times, queries = columns(log)
     threads = separate_threads(users, times, queries)
     assert threads.shape == users.shape
     assert sorted(set(threads.tolist())) == list(range(threads.max(initial=-1) + 1))
     assert all(len(set(users[threads == t].tolist())) == 1 for t in set(threads.tolist()))
-    homes = {}
+    thread_of_text = {}
     for user, query, thread in zip(users.tolist(), queries, threads.tolist(), strict=True):
-        assert homes.setdefault((user, query), thread) == thread
+        assert thread_of_text.setdefault((user, query), thread) == thread
 
 
 @given(LOG)
-def test_numbers_follow_the_user_and_then_the_first_query(log):
+def test_threads_are_numbered_by_user_then_by_first_query(log):
     threads = separate_threads(*columns(log))
     first = {}
     for row, thread in enumerate(threads.tolist()):
@@ -126,32 +128,32 @@ def test_numbers_follow_the_user_and_then_the_first_query(log):
 def test_renaming_users_does_not_change_threads(log, names):
     users, times, queries = columns(log)
     renamed = np.array([names[user + 2] * 10**12 for user in users.tolist()], np.int64)
-    there = separate_threads(renamed, times, queries)
-    assert partition(separate_threads(users, times, queries)) == partition(there)
+    result = separate_threads(renamed, times, queries)
+    assert partition(result) == partition(separate_threads(users, times, queries))
 
 
 @given(LOG, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(log, random):
+def test_result_does_not_depend_on_the_order_of_rows(log, random):
     users, _, queries = columns(log)
     times = np.arange(len(log))
     order = list(range(len(log)))
     random.shuffle(order)
-    there = separate_threads(users[order], times[order], [queries[row] for row in order])
-    assert there.tolist() == separate_threads(users, times, queries)[order].tolist()
+    result = separate_threads(users[order], times[order], [queries[row] for row in order])
+    assert result.tolist() == separate_threads(users, times, queries)[order].tolist()
 
 
 @given(LOG)
-def test_other_users_do_not_matter(log):
+def test_result_does_not_depend_on_other_users(log):
     users, times, queries = columns(log)
     threads = separate_threads(users, times, queries)
     for user in set(users.tolist()):
-        own = np.flatnonzero(users == user)
-        alone = separate_threads(users[own], times[own], [queries[row] for row in own])
-        assert partition(alone) == partition(threads[own])
+        rows = np.flatnonzero(users == user)
+        alone = separate_threads(users[rows], times[rows], [queries[row] for row in rows])
+        assert partition(alone) == partition(threads[rows])
 
 
 @given(LOG)
-def test_numbers_of_texts_do_as_well_as_texts(log):
+def test_text_numbers_give_the_same_result_as_texts(log):
     users, times, queries = columns(log)
     texts = ["never typed", *queries[::-1], "never typed"]  # repeated, out of order, unused
     codes = np.array([len(queries) - row for row in range(len(queries))], np.int64)
@@ -160,7 +162,7 @@ def test_numbers_of_texts_do_as_well_as_texts(log):
 
 
 @given(LOG)
-def test_a_thread_for_each_query_is_a_choice(log):
+def test_never_similar_gives_one_thread_per_distinct_text(log):
     threads = separate_threads(*columns(log), NEVER_SIMILAR)
     assert len(set(threads.tolist())) == len({(user, query) for user, _, query in log})
 
@@ -176,19 +178,19 @@ def test_four_topics_of_one_user_become_four_threads():
     assert session(queries) == [n for n, topic in enumerate(TOPICS) for _ in topic]
 
 
-def test_a_query_returns_to_its_topic():
+def test_query_joins_an_earlier_thread_of_its_topic():
     queries = ["pine straw", "effects of caffeine", "caffeine", "pine straw delivery"]
     assert session(queries) == [0, 1, 1, 0]
 
 
-def test_of_several_similar_queries_the_most_recent_counts():
+def test_query_joins_the_most_recent_similar_query():
     table = {"a": [1, 2], "x": [9], "b": [3, 4], "c": [2, 3]}
     assert session(list(table), ResultOverlap(TableResults(table))) == [0, 1, 2, 2]
 
 
-def test_consecutive_threads_collapse_in_rounds():
-    # `bc` joins c, the more recent, and so does `ab`, after `bc`. First round: b is similar to bc,
-    # next to it; a is similar to ab, but b stands between. Second round: now a is next. x is not.
+def test_consecutive_threads_are_merged_in_rounds():
+    # `bc` joins c, the more recent, and `ab` joins `bc`. First round: the thread of b is similar
+    # and next to that of bc; that of a is similar, but b is between. Second round: a is next.
     table = {"x": [0], "a": [1], "b": [2], "c": [3], "bc": [2, 3, 4, 5], "ab": [1, 2, 6, 7]}
     measure = ResultOverlap(TableResults(table), share=0.25)
     assert session(["x", "a", "b", "c"], measure) == [0, 1, 2, 3]
@@ -196,16 +198,16 @@ def test_consecutive_threads_collapse_in_rounds():
     assert session(list(table), measure) == [0, 1, 1, 1, 1, 1]
 
 
-def test_threads_that_are_not_consecutive_stay_apart():
-    # `ac` joins c, the more recent; x stands between, so a is not consecutive.
+def test_threads_that_are_not_consecutive_are_not_merged():
+    # `ac` joins c, the more recent; x is between, so a is not consecutive.
     table = {"a": [1], "x": [0], "c": [3], "ac": [1, 3]}
     assert session(list(table), ResultOverlap(TableResults(table))) == [0, 1, 2, 2]
 
 
-def test_the_window_counts_distinct_texts_and_repeats_are_found_beyond_it():
+def test_window_counts_distinct_texts_and_does_not_limit_exact_repeats():
     queries = ["pine straw", "caffeine", "caffeine", "humane society", "pine strew", "pine straw"]
-    assert session(queries, NEAR, window=3) == [0, 1, 1, 2, 0, 0]
-    assert session(queries, NEAR, window=2) == [0, 1, 1, 2, 3, 0]
+    assert session(queries, IS_SIMILAR, window=3) == [0, 1, 1, 2, 0, 0]
+    assert session(queries, IS_SIMILAR, window=2) == [0, 1, 1, 2, 3, 0]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ def test_the_window_counts_distinct_texts_and_repeats_are_found_beyond_it():
         ([5], [0], ["x"], [0]),
         ([5, 5], [3, 3], ["pine", "mulch"], [0, 1]),  # equal times: by position
         ([5, 5], [9, -9], ["pine", "mulch"], [1, 0]),  # times out of order
-        ([5, 5, 5], [1, 2, 3], ["", " ", ""], [0, 1, 0]),  # blank: like itself only
+        ([5, 5, 5], [1, 2, 3], ["", " ", ""], [0, 1, 0]),  # a blank text is similar only to itself
         ([5, 5], [1, 2], ["a\0b", "x\0c"], [0, 1]),
         ([5, 5], [1, 2], ["\ud800", "\ud800 x"], [0, 1]),
         ([5, 5, 5], [1, 2, 3], ["🦊 fox", "fox 🦊", "🐻"], [0, 0, 1]),
@@ -223,26 +225,26 @@ def test_the_window_counts_distinct_texts_and_repeats_are_found_beyond_it():
         ([-(2**62), 2**62], [2**62, -(2**62)], ["x", "x"], [0, 1]),
     ],
 )
-def test_odd_input(users, times, queries, expected):
+def test_unusual_input(users, times, queries, expected):
     assert separate_threads(users, times, queries).tolist() == expected
 
 
-def test_a_query_of_ten_thousand_words():
+def test_query_of_ten_thousand_words():
     long = " ".join(f"word{n}" for n in range(10_000))
     assert session([long, "word1", long + "s", long]) == [0, 1, 0, 0]
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_a_user_with_ten_thousand_queries_takes_seconds(alike):
-    name = np.random.default_rng(5)
+@pytest.mark.parametrize("similar", [True, False])
+def test_user_with_ten_thousand_queries_takes_seconds(similar):
+    rng = np.random.default_rng(5)
     queries = [
-        f"pine straw {n}" if alike else "".join(name.choice(list("abcdefgh "), 15))
+        f"pine straw {n}" if similar else "".join(rng.choice(list("abcdefgh "), 15))
         for n in range(10_000)
     ]
     start = time.process_time()
     threads = session(queries)
-    assert time.process_time() - start < 10  # it takes half a second; slow machines may be slow
-    assert (max(threads) == 0) == alike
+    assert time.process_time() - start < 10  # typically half a second
+    assert (max(threads) == 0) == similar
 
 
 @pytest.mark.parametrize(
@@ -260,41 +262,42 @@ def test_a_user_with_ten_thousand_queries_takes_seconds(alike):
         ([1], [1], ["canary"], {"texts": ["canary"]}),
     ],
 )
-def test_malformed_columns_are_refused_without_a_word_of_them(users, times, queries, options):
-    with pytest.raises(MalformedInputError, match=r"must (be|have)") as refused:
+def test_malformed_columns_are_refused_without_quoting_them(users, times, queries, options):
+    with pytest.raises(MalformedInputError, match=r"must (be|have)") as refusal:
         separate_threads(users, times, queries, **options)
-    assert "canary" not in str(refused.value)
+    assert "canary" not in str(refusal.value)
 
 
 @given(LOG, st.integers(1, 4))
-def test_a_long_session_is_as_many_users_as_it_has_parts(log, longest):
+def test_long_session_is_split_as_if_it_were_several_users(log, maximum):
     users, times, queries = columns(log)
     order = np.lexsort((times, users))
     seen, part = {}, np.zeros(len(log), np.int64)
     for row in order.tolist():
-        part[row] = seen.get(users[row], 0) // longest
+        part[row] = seen.get(users[row], 0) // maximum
         seen[users[row]] = seen.get(users[row], 0) + 1
-    apart = np.asarray(users, np.int64) * 100 + part
-    whole = separate_threads(users, times, queries, NEAR, max_session_queries=longest)
-    assert whole.tolist() == separate_threads(apart, times, queries, NEAR).tolist()
+    several_users = np.asarray(users, np.int64) * 100 + part
+    result = separate_threads(users, times, queries, IS_SIMILAR, max_session_queries=maximum)
+    expected = separate_threads(several_users, times, queries, IS_SIMILAR)
+    assert result.tolist() == expected.tolist()
 
 
-def test_after_many_texts_only_few_are_looked_at(monkeypatch):
-    monkeypatch.setattr(stage, "LARGE_SESSION", 3)
-    monkeypatch.setattr(stage, "SMALL_WINDOW", 1)
+def test_large_session_uses_the_small_window(monkeypatch):
+    monkeypatch.setattr(module, "LARGE_SESSION", 3)
+    monkeypatch.setattr(module, "SMALL_WINDOW", 1)
     queries = ["mulch", "caffeine", "mulchy", "pine", "mulch", "pines", "straw", "pine", "mulches"]
-    # The third finds the first; the last is compared with straw alone; repeats are found always.
-    assert session(queries, NEAR) == [0, 1, 0, 2, 0, 2, 3, 2, 4]
+    # The third is similar to the first; the last is compared with straw only; repeats are found.
+    assert session(queries, IS_SIMILAR) == [0, 1, 0, 2, 0, 2, 3, 2, 4]
 
 
-@pytest.mark.parametrize("longest", [0, -1, 2.5, True, "canary"])
-def test_a_session_must_hold_a_query(longest):
+@pytest.mark.parametrize("maximum", [0, -1, 2.5, True, "canary"])
+def test_max_session_queries_below_one_is_refused(maximum):
     with pytest.raises(InvalidParameterError, match="max_session_queries must be"):
-        separate_threads([1], [1], ["x"], max_session_queries=longest)
+        separate_threads([1], [1], ["x"], max_session_queries=maximum)
 
 
 @pytest.mark.parametrize("window", [0, -1, 2.5, True, "canary"])
-def test_the_window_must_hold_a_query(window):
-    with pytest.raises(InvalidParameterError, match="window must be") as refused:
+def test_window_below_one_is_refused(window):
+    with pytest.raises(InvalidParameterError, match="window must be") as refusal:
         separate_threads([1], [1], ["x"], window=window)
-    assert "canary" not in str(refused.value)
+    assert "canary" not in str(refusal.value)

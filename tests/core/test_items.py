@@ -1,0 +1,39 @@
+"""Items of keywords: exact identity, and classes of equal Min-Hashes."""
+
+import numpy as np
+import pytest
+
+from setanon_core.keywords.items import item_names, items_of
+
+
+def test_exact_identity_gives_one_item_per_keyword():
+    assert items_of(["a", "aa", "b"]).tolist() == [0, 1, 2]
+
+
+def test_repeated_characters_are_distinct_elements():
+    # Equal as sets of characters; as multisets they share 2 of 4 elements.
+    pairs = [items_of(["ab", "aabb"], "minhash", hashes=1, seed=seed) for seed in range(400)]
+    equal_share = np.mean([first == second for first, second in pairs])
+
+    assert 0.38 < equal_share < 0.62
+
+
+@pytest.mark.parametrize("identity", ["exact", "minhash"])
+def test_item_name_depends_on_the_keyword_alone(identity):
+    words = ["listen", "shelter", "silent", "zebra"]
+    names, numbers = item_names(words, identity)
+    assert list(names) == sorted(set(names))
+    for word, number in zip(words, numbers.tolist(), strict=True):
+        assert item_names([word], identity)[0] == [names[number]]
+    items = items_of(words, identity)
+    pairs = set(zip(items.tolist(), numbers.tolist(), strict=True))
+    assert len(pairs) == len(set(items.tolist()))
+    assert item_names([], identity)[1].tolist() == []
+
+
+def test_items_do_not_depend_on_other_keywords():
+    with_other = items_of(["caffeine", "caffiene", "shelter"], "minhash")
+    alone = items_of(["caffeine", "caffiene"], "minhash")
+
+    assert (with_other[0] == with_other[1]) == (alone[0] == alone[1])
+    assert with_other[0] == with_other[1]  # the same letters in another order
