@@ -1,4 +1,4 @@
-"""Keys of section 5.2: equal prefixes of Min-Hashes, equal keys, and nothing else."""
+"""Cluster keys of section 5.2: equal exactly if the first p Min-Hashes are equal."""
 
 import numpy as np
 from hypothesis import given
@@ -8,28 +8,29 @@ from setanon_core.columns.records import Records
 from setanon_core.keywords.clusters import cluster_keys, number_clusters
 from setanon_core.keywords.minhash import permuted_hashes, signatures, word_hashes
 
-SETS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=25)
+SET = st.sets(st.sampled_from("abcdefgh"), max_size=4)
+SETS = st.lists(SET, min_size=1, max_size=25)
 
 
-def hashed(sets, users=None):
-    records = Records.from_sets(sets, users)
+def records_and_hashes(sets):
+    records = Records.from_sets(sets)
     return records, word_hashes(map(str, records.vocabulary))
 
 
 @given(SETS)
-def test_records_share_a_key_just_if_they_share_all_its_min_hashes(sets):
-    records, hashes = hashed(sets)
+def test_keys_are_equal_exactly_if_all_their_min_hashes_are(sets):
+    records, hashes = records_and_hashes(sets)
     keys = cluster_keys(records, hashes, rounds=(4, 3, 2, 1), seed=5)
     values = signatures(records, permuted_hashes(hashes, range(5, 9)))
 
     for column, p in enumerate((4, 3, 2, 1)):
-        alike = (values[:, None, :p] == values[None, :, :p]).all(axis=2)
-        assert ((keys[:, None, column] == keys[None, :, column]) == alike).all()
+        expected = (values[:, None, :p] == values[None, :, :p]).all(axis=2)
+        assert ((keys[:, None, column] == keys[None, :, column]) == expected).all()
 
 
-@given(SETS)
-def test_a_key_depends_on_the_record_alone(sets):
-    records, hashes = hashed([*sets, set("abcdefgh")])
+@given(st.lists(SET, min_size=1, max_size=5))
+def test_key_depends_on_the_record_alone(sets):
+    records, hashes = records_and_hashes([*sets, set("abcdefgh")])
     together = cluster_keys(records, hashes)[:, :3]
 
     for position in range(len(sets)):
@@ -39,7 +40,9 @@ def test_a_key_depends_on_the_record_alone(sets):
 
 def test_later_rounds_only_merge_clusters():
     rng = np.random.default_rng(3)
-    records, hashes = hashed([set(rng.choice(list("abcdefghij"), 3)) for _ in range(300)])
+    records, hashes = records_and_hashes(
+        [set(rng.choice(list("abcdefghij"), 3)) for _ in range(300)]
+    )
     keys = cluster_keys(records, hashes)
 
     for finer, coarser in ((0, 1), (1, 2)):

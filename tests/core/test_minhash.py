@@ -1,4 +1,4 @@
-"""Min-Hash values against datasketch's own, and collisions against the binomial bound."""
+"""Min-Hash values against datasketch, and equal values against the binomial bound."""
 
 from math import sqrt
 
@@ -21,21 +21,21 @@ WORDS = st.text(max_size=6)
 
 
 @given(st.lists(st.sets(WORDS, max_size=6), min_size=1, max_size=8), st.integers(0, 2**32 - 1))
-def test_values_are_those_of_datasketch_for_the_same_seed(sets, seed):
+def test_values_equal_those_of_datasketch(sets, seed):
     records = Records.from_sets(sets)
     seeds = [seed, seed // 2 + 1]
     values = permuted_hashes(word_hashes(map(str, records.vocabulary)), seeds)
 
-    ours = signatures(records, values)
+    result = signatures(records, values)
 
-    for row, members in zip(ours.tolist(), sets, strict=True):
-        for value, own in zip(row, seeds, strict=True):
-            theirs = MinHash(num_perm=1, seed=own, scheme=SCHEME)
-            theirs.update_batch([word.encode("utf-8", "surrogatepass") for word in members])
-            assert value == theirs.hashvalues[0]
+    for row, members in zip(result.tolist(), sets, strict=True):
+        for value, row_seed in zip(row, seeds, strict=True):
+            sketch = MinHash(num_perm=1, seed=row_seed, scheme=SCHEME)
+            sketch.update_batch([word.encode("utf-8", "surrogatepass") for word in members])
+            assert value == sketch.hashvalues[0]
 
 
-def test_the_empty_set_has_the_value_of_an_empty_sketch():
+def test_empty_set_has_the_value_of_an_empty_sketch():
     records = Records.from_sets([[], ["a"], []])
     values = permuted_hashes(word_hashes(["a"]), [1, 2, 3])
 
@@ -44,22 +44,25 @@ def test_the_empty_set_has_the_value_of_an_empty_sketch():
 
 
 @pytest.mark.parametrize(("shared", "p"), [(1, 1), (3, 1), (3, 2), (5, 3)])
-def test_p_keys_collide_with_probability_sim_to_the_p(shared, p):
-    """Sets of six items, `shared` of them in common: Sim = shared / (12 - shared)."""
+def test_p_values_are_equal_with_probability_sim_to_the_p(shared, p):
+    """Pairs of sets of six items, `shared` of them in common: Sim = shared / (12 - shared)."""
     rng = np.random.default_rng(shared * 10 + p)
-    trials, alike = 4_000, 0
+    pairs, seed_draws, equal = 500, 8, 0
     sim = shared / (12 - shared)
-    for start in range(0, trials, 500):
-        names = [f"{start}.{number}" for number in rng.permutation(12 - shared)]
-        pair = Records.from_sets([names[:6], names[6 - shared :]])
-        hashes = word_hashes(map(str, pair.vocabulary))
-        seeds = rng.integers(0, 2**32, 500 * p)
-        first, second = signatures(pair, permuted_hashes(hashes, seeds.tolist())).reshape(2, 500, p)
-        alike += int((first == second).all(axis=1).sum())
+    for draw in range(seed_draws):
+        names = np.array([f"{draw}.{n}" for n in range(pairs * (12 - shared))])
+        names = rng.permutation(names).reshape(pairs, 12 - shared)
+        sets = [six for union in names.tolist() for six in (union[:6], union[6 - shared :])]
+        records = Records.from_sets(sets)
+        hashes = word_hashes(map(str, records.vocabulary))
+        seeds = rng.integers(0, 2**32, p).tolist()
+        values = signatures(records, permuted_hashes(hashes, seeds)).reshape(pairs, 2, p)
+        equal += int((values[:, 0] == values[:, 1]).all(axis=1).sum())
+    trials = pairs * seed_draws
     expected = sim**p
-    # Six standard deviations of a binomial: wrong by chance once in a billion runs.
-    assert abs(alike / trials - expected) < 6 * sqrt(expected * (1 - expected) / trials)
+    # Six standard deviations of a binomial distribution.
+    assert abs(equal / trials - expected) < 6 * sqrt(expected * (1 - expected) / trials)
 
 
-def test_lone_surrogates_are_hashed_like_any_other_word():
+def test_lone_surrogates_are_hashed_as_distinct_words():
     assert len(set(word_hashes(["\ud800", "\udfff", "a"]).tolist())) == 3
