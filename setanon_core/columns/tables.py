@@ -104,5 +104,5 @@ def _is_arrow(data: object) -> bool:
 
 
 def _is_frame(data: object) -> bool:
-    # A lazy frame has columns but no length: its rows are not known yet.
-    return hasattr(data, "columns") and hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    # A lazy frame has no length, and its columns are expensive to determine: ask last.
+    return hasattr(data, "__len__") and hasattr(data, "__getitem__") and hasattr(data, "columns")
