@@ -47,4 +47,4 @@ def test_pairs_of_many_distinct_items_are_mined_without_overflow():
 
     both = itemsets.sets.take(np.flatnonzero(itemsets.sets.sizes == 2))
     assert both.items.reshape(-1, 2).tolist() == [[a, a + pairs] for a in range(pairs)]
-    assert itemsets.holders[-4:].tolist() == list(range(2 * pairs - 4, 2 * pairs))
+    assert itemsets.supersets[-4:].tolist() == list(range(2 * pairs - 4, 2 * pairs))
