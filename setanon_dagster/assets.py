@@ -1,6 +1,7 @@
-"""The pipeline as Dagster assets: one for each stage, made for each release by a factory."""
+"""Dagster assets of one release: one asset per stage."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -13,98 +14,114 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
+from setanon_dagster.checks import data_docs_folder
 from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
-from setanon_dagster.making import engine_of, stored_by, window_of
 from setanon_dagster.redaction import redact_errors
 from setanon_dagster.report.build import write_release_report
 from setanon_dagster.report.metadata import release_metadata
+from setanon_dagster.runtime.memory import trim_memory
 from setanon_dagster.runtime.progress_log import ProgressLogger
 from setanon_dagster.sources.loading import ReadResult, Window
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, cluster_counts, clusters_stream
-from setanon_dagster.stages.threads import threads_stream
+from setanon_dagster.stages.threads import thread_counts, threads_stream
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.translator import SetanonTranslator, asset_specs
 
-RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
-"""For reading: a source may be out of reach for a moment. A refused release is never retried."""
+READ_RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
+"""Reading is retried if the source is temporarily unavailable. A refused release is not."""
+
+COST_COUNTS: Final = ("additions", "deletions", "respellings", "retained", "factor")
+"""Columns of the cost report that are shown as metadata."""
 
 Specs = Mapping[str, dg.AssetSpec]
+"""Asset specs by stage name."""
 
 
 def build_setanon_assets(
     config: ReleaseConfig, translator: SetanonTranslator | None = None
 ) -> list[dg.AssetsDefinition]:
-    """All assets of one release, from its source to the published files."""
+    """All assets of one release, from the source to the published files."""
     specs = asset_specs(config, translator)
-    made = [_read(config, specs), _clusters(config, specs), _anonymized(config, specs)]
-    if "threads" in specs:
-        made.insert(1, _threads(config, specs))
-    return [*made, _release(config, specs)]
+    threads = [_threads_asset(config, specs)] if "threads" in specs else []
+    return [
+        _source_assets(config, specs),
+        *threads,
+        _clusters_asset(config, specs),
+        _anonymized_assets(config, specs),
+        _release_asset(config, specs),
+    ]
 
 
 def storage_key(config: ReleaseConfig) -> str:
-    """The resource that keeps this release's assets."""
+    """Resource key of the IO manager for the assets of this release."""
     return f"{config.name}_storage"
 
 
-def first_stage(specs: Specs) -> str:
-    """What the source becomes: a log, or baskets."""
+def _raw_stage(specs: Specs) -> str:
     return "raw_log" if "raw_log" in specs else "raw_baskets"
 
 
-def _outs(config: ReleaseConfig, specs: Specs, *names: str) -> dict[str, dg.AssetOut]:
+def _stored_assets(
+    config: ReleaseConfig,
+    specs: Specs,
+    *stages: str,
+    **options: Any,  # noqa: ANN401 - options of multi_asset
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Decorator for the step that computes these stages and stores them by the IO manager."""
     key = storage_key(config)
-    return {name: dg.AssetOut.from_spec(specs[name], io_manager_key=key) for name in names}
-
-
-def _read(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    first = first_stage(specs)
-    upstream = None if config.upstream is None else dg.AssetKey.from_user_string(config.upstream)
-
-    @dg.multi_asset(
-        name=f"{config.name}__{first}",
-        # Of any type: whoever keeps the asset decides what it is loaded as.
-        ins={} if upstream is None else {"upstream": dg.AssetIn(upstream, dagster_type=dg.Any)},
-        outs=_outs(config, specs, first, "rejected_rows"),
-        partitions_def=specs[first].partitions_def,
-        retry_policy=RETRIES,
+    return dg.multi_asset(
+        name=f"{config.name}__{stages[0]}",
+        outs={stage: dg.AssetOut.from_spec(specs[stage], io_manager_key=key) for stage in stages},
+        partitions_def=specs[stages[0]].partitions_def,
+        **options,
     )
+
+
+def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    raw = _raw_stage(specs)
+    ins = {}
+    if config.upstream is not None:
+        key = dg.AssetKey.from_user_string(config.upstream)
+        # Any type: the IO manager of the upstream asset decides what it loads.
+        ins["upstream"] = dg.AssetIn(key, dagster_type=dg.Any)
+
+    @_stored_assets(config, specs, raw, "rejected_rows", ins=ins, retry_policy=READ_RETRIES)
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
-        # It holds the rows until they are stored, and not while the other stages run.
+        # The connection holds the rows in memory: it is closed as soon as they are stored.
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
-                found = _found(config, window_of(context), connection, **upstream)
-            said = {
-                keys.LINES: found.lines,
-                keys.ACCEPTED: found.accepted_lines,
-                keys.OUTSIDE: found.outside_window,
+                result = _read(config, _time_window(context), connection, **upstream)
+            counts = {
+                keys.LINES: result.lines,
+                keys.ACCEPTED: result.accepted_lines,
+                keys.OUTSIDE: result.outside_window,
             }
-            yield dg.Output(found.accepted, first, metadata=said)
             reasons = {
-                f"{keys.REJECTED}{reason}": n for reason, n in found.rejected_by_reason.items()
+                f"{keys.REJECTED}{reason}": n for reason, n in result.rejected_by_reason.items()
             }
-            yield dg.Output(found.rejected, "rejected_rows", metadata=reasons)
+            yield dg.Output(result.accepted, raw, metadata=counts)
+            yield dg.Output(result.rejected, "rejected_rows", metadata=reasons)
 
     return read
 
 
-def _found(
+def _read(
     config: ReleaseConfig,
     window: Window | None,
     connection: DuckDBPyConnection,
     upstream: object = None,
 ) -> ReadResult:
-    """Read the source, or the table of an upstream asset as if it were a file."""
+    """Read the source; the table of an upstream asset is written to a file and read from there."""
     if upstream is None:
         return read_source(config.source, window, connection=connection)
-    # Private, as all that lies between source and release.
     with TemporaryDirectory(dir=private_folder(config.stages)) as folder:
         path = Path(folder) / "upstream.parquet"
         write_parquet(upstream, path)
@@ -112,128 +129,96 @@ def _found(
         return read_source(source, window, connection=connection)
 
 
-def _threads(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    @dg.multi_asset(
-        name=f"{config.name}__threads",
-        ins={"raw_log": dg.AssetIn(specs["raw_log"].key)},
-        outs=_outs(config, specs, "threads"),
-        partitions_def=specs["threads"].partitions_def,
-    )
+def _threads_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    ins = {"raw_log": dg.AssetIn(specs["raw_log"].key)}
+
+    @_stored_assets(config, specs, "threads", ins=ins)
     def threads(
         context: dg.AssetExecutionContext, raw_log: DuckDBPyRelation
     ) -> Iterator[dg.Output[StoredFile]]:
-        with engine_of(config, context.log.info) as engine:
+        with _open_engine(config, context) as engine:
             with redact_errors():
-                made = stored_by(engine, threads_stream(engine, raw_log, config.params()))
-                counted = engine.read(str(made.path)).aggregate(
-                    'count(DISTINCT "user"), coalesce(max(thread) + 1, 0)'
-                )
-                ((users, found),) = counted.fetchall()
-            said = {
-                keys.USERS: users,
-                keys.THREADS: found,
-                keys.QUERIES_PER_THREAD: made.rows / max(found, 1),
-            }
-            yield dg.Output(made, "threads", metadata=said)
+                file = _store(engine, threads_stream(engine, raw_log, config.params()))
+                counts = thread_counts(engine.read(str(file.path)))
+            yield dg.Output(file, "threads", metadata=counts)
 
     return threads
 
 
-def _clusters(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    before = "threads" if "threads" in specs else "raw_baskets"
+def _clusters_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    has_threads = "threads" in specs
+    ins = {"source": dg.AssetIn(specs["threads" if has_threads else "raw_baskets"].key)}
 
-    @dg.multi_asset(
-        name=f"{config.name}__clusters",
-        ins={"before": dg.AssetIn(specs[before].key)},
-        outs=_outs(config, specs, "clusters"),
-        partitions_def=specs["clusters"].partitions_def,
-    )
+    @_stored_assets(config, specs, "clusters", ins=ins)
     def clusters(
-        context: dg.AssetExecutionContext, before: DuckDBPyRelation
+        context: dg.AssetExecutionContext, source: DuckDBPyRelation
     ) -> Iterator[dg.Output[StoredFile]]:
-        with engine_of(config, context.log.info) as engine:
+        with _open_engine(config, context) as engine:
             with redact_errors():
-                params = config.params()
-                made = stored_by(
-                    engine,
-                    clusters_stream(engine, before, params)
-                    if "threads" in specs
-                    else basket_clusters_table(before.to_arrow_table()),
-                )
-                counts = cluster_counts(engine.read(str(made.path)), params.p)
-            yield dg.Output(made, "clusters", metadata=counts)
+                if has_threads:
+                    file = _store(engine, clusters_stream(engine, source, config.params()))
+                else:
+                    file = _store(engine, basket_clusters_table(source.to_arrow_table()))
+                counts = cluster_counts(engine.read(str(file.path)), config.p)
+            yield dg.Output(file, "clusters", metadata=counts)
 
     return clusters
 
 
-def _anonymized(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    made = ("anonymized_threads", "ledger", "cost_report")
+def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    stages = ("anonymized_threads", "ledger", "cost_report")
+    clusters_key = specs["clusters"].key
+    deps = {stage: {clusters_key} for stage in stages}
+    deps["cost_report"].add(specs["anonymized_threads"].key)
+    ins = {"clusters": dg.AssetIn(clusters_key)}
 
-    @dg.multi_asset(
-        name=f"{config.name}__anonymized_threads",
-        ins={"clusters": dg.AssetIn(specs["clusters"].key)},
-        outs=_outs(config, specs, *made),
-        partitions_def=specs["anonymized_threads"].partitions_def,
-        internal_asset_deps={
-            "anonymized_threads": {specs["clusters"].key},
-            "ledger": {specs["clusters"].key},
-            "cost_report": {specs["clusters"].key, specs["anonymized_threads"].key},
-        },
-    )
+    @_stored_assets(config, specs, *stages, ins=ins, internal_asset_deps=deps)
     def anonymized_threads(
         context: dg.AssetExecutionContext, clusters: DuckDBPyRelation
     ) -> Iterator[dg.Output[StoredFile | pa.Table]]:
-        with engine_of(config, context.log.info) as engine:
+        with _open_engine(config, context) as engine:
             with redact_errors(), use_processes(config.workers, len(clusters)):
-                found = anonymize_clusters(clusters, config.params(), engine.folder)
+                result = anonymize_clusters(clusters, config.params(), engine.folder)
             with redact_errors():
-                threads, ledger = stored_by(engine, found.threads), stored_by(engine, found.ledger)
-            for remark in found.warnings:
-                context.log.warning(remark)
-            total = found.cost.slice(len(found.cost) - 1).to_pylist()[0]
-            yield dg.Output(
-                threads,
-                "anonymized_threads",
-                metadata={
-                    keys.THREADS: found.published,
-                    keys.GROUPS: found.groups,
-                    keys.SMALLEST_GROUP: found.smallest_group,
-                    keys.WITHDRAWALS: total["withdrawals"],
-                },
-            )
-            yield dg.Output(ledger, "ledger", metadata={keys.THREADS: found.published})
-            yield dg.Output(
-                found.cost,
-                "cost_report",
-                metadata={
-                    f"{keys.PREFIX}{name}": total[name]
-                    for name in ("additions", "deletions", "respellings", "retained", "factor")
-                    if isfinite(total[name])  # the UI knows no infinity
-                },
-            )
+                threads, ledger = _store(engine, result.threads), _store(engine, result.ledger)
+            for warning in result.warnings:
+                context.log.warning(warning)
+            total = result.cost.slice(len(result.cost) - 1).to_pylist()[0]
+            metadata = {
+                keys.THREADS: result.published,
+                keys.GROUPS: result.groups,
+                keys.SMALLEST_GROUP: result.smallest_group,
+                keys.WITHDRAWALS: total["withdrawals"],
+            }
+            costs = {  # the Dagster UI cannot show infinity
+                f"{keys.PREFIX}{name}": total[name] for name in COST_COUNTS if isfinite(total[name])
+            }
+            yield dg.Output(threads, "anonymized_threads", metadata=metadata)
+            yield dg.Output(ledger, "ledger", metadata={keys.THREADS: result.published})
+            yield dg.Output(result.cost, "cost_report", metadata=costs)
 
     return anonymized_threads
 
 
-def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    used = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
+def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
+    inputs = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
 
     @dg.multi_asset(
         name=f"{config.name}__release",
-        ins={name: dg.AssetIn(specs[name].key, dagster_type=Path) for name in used},
-        # The gate has written the files: there is nothing to store.
+        ins={stage: dg.AssetIn(specs[stage].key, dagster_type=Path) for stage in inputs},
+        # `publish` writes the files, so the IO manager has nothing to store.
         outs={"release": dg.AssetOut.from_spec(specs["release"], dagster_type=dg.Nothing)},
         partitions_def=specs["release"].partitions_def,
         required_resource_keys={storage_key(config)} if config.report == "full" else None,
     )
     def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
-        part = f"-{context.partition_key}" if context.has_partition_key else ""
-        # Whatever was or was not checked before: the very file is verified, here and now.
+        partition = _partition_key(context)
+        # Verifies the file to be published, whether or not asset checks have run.
         with redact_errors():
             published = publish(
                 StageFiles(**files),
                 ReleaseSpec(
-                    name=f"{config.name}{part}",
+                    name=config.name if partition is None else f"{config.name}-{partition}",
                     k=config.k,
                     min_owners=config.min_owners,
                     format=config.format,
@@ -242,51 +227,37 @@ def _release(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 config.folder,
                 memory=config.memory_limit,
             )
-        return dg.Output(
-            None,
-            metadata={
-                **_reported(config, specs, published, files, context),
-                keys.RELEASE: published.name,
-                keys.FOLDER: dg.MetadataValue.path(published.folder),
-                keys.SHA256: published.digest,
-                "dagster/row_count": published.verdict.records,
-            },
-        )
+        metadata = {
+            **_report_metadata(config, specs, published, files, context),
+            keys.RELEASE: published.name,
+            keys.FOLDER: dg.MetadataValue.path(published.folder),
+            keys.SHA256: published.digest,
+            "dagster/row_count": published.verdict.records,
+        }
+        return dg.Output(None, metadata=metadata)
 
     return release
 
 
-def _raw_file(
-    config: ReleaseConfig, specs: Specs, context: dg.AssetExecutionContext
-) -> dict[str, Path]:
-    """Stored file of the first stage, for a full report; by stage name.
-
-    Not an input of the asset: a release depends only on what was checked.
-    """
-    if config.report != "full":
-        return {}
-    first = first_stage(specs)
-    partition = context.partition_key if context.has_partition_key else None
-    storage = getattr(context.resources, storage_key(config))
-    return {first: storage.path(specs[first].key, partition)}
-
-
-def _reported(
+def _report_metadata(
     config: ReleaseConfig,
     specs: Specs,
     published: Published,
     files: Mapping[str, Path],
     context: dg.AssetExecutionContext,
 ) -> dict[str, Any]:
-    """Write the report, and tell what it says; a release that is out does not fail for a page."""
+    """Write the report and return its metadata; an error is logged, the release stays published."""
+    partition = _partition_key(context)
     try:
-        raw = _raw_file(config, specs, context)
-        report, page = write_release_report(config, published, {**files, **raw})
-        part = context.partition_key if context.has_partition_key else "all"
-        docs = config.folder / "private" / "data_docs" / config.name / part / "index.html"
+        if config.report == "full":
+            # Not an input of the asset: a release depends only on what was checked.
+            raw, storage = _raw_stage(specs), getattr(context.resources, storage_key(config))
+            files = {**files, raw: storage.path(specs[raw].key, partition)}
+        report, page = write_release_report(config, published, files)
+        docs = data_docs_folder(config.data_docs, partition) / "index.html"
         return release_metadata(report, page, docs)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the release is published
-        # Neither its text nor its traceback: they may hold data.
+    except Exception as error:  # noqa: BLE001 - the release is published, whatever fails here
+        # Only the class: message and traceback may contain data.
         context.log.error("The report could not be written: %s.", type(error).__name__)  # noqa: TRY400
         verdict = published.verdict
         return {
@@ -294,3 +265,35 @@ def _reported(
             keys.SMALLEST_GROUP: verdict.smallest_group,
             keys.VIOLATIONS: verdict.violations,
         }
+
+
+@contextmanager
+def _open_engine(
+    config: ReleaseConfig, context: dg.AssetExecutionContext
+) -> Iterator[EmbeddedEngine]:
+    """The engine of a stage; progress is logged to the run."""
+    trim_memory()
+    with (
+        listen_to_progress(ProgressLogger(context.log.info)),
+        EmbeddedEngine(
+            config.stages, workers=config.workers, memory_limit=config.memory_limit
+        ) as engine,
+    ):
+        yield engine
+
+
+def _store(engine: EmbeddedEngine, rows: pa.RecordBatchReader | pa.Table) -> StoredFile:
+    """Write rows to a file, which the IO manager moves to its final path."""
+    return StoredFile(*engine.write_temporary(rows))
+
+
+def _partition_key(context: dg.AssetExecutionContext) -> str | None:
+    return context.partition_key if context.has_partition_key else None
+
+
+def _time_window(context: dg.AssetExecutionContext) -> Window | None:
+    """Start and end of the partition, without a time zone, as the times of a log."""
+    if not context.has_partition_key:
+        return None
+    window = context.partition_time_window
+    return window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)

@@ -161,9 +161,14 @@ def _promises(
     files: Files,
     context: dg.AssetCheckExecutionContext,
 ) -> Findings:
-    part = context.partition_key if context.has_partition_key else ALL
-    folder = None if docs is None else docs / re.sub(r"[^\w.-]", "_", part)
+    partition = context.partition_key if context.has_partition_key else None
+    folder = None if docs is None else data_docs_folder(docs, partition)
     return validate(partial(limited, files), asked, folder)
+
+
+def data_docs_folder(docs: Path, partition: str | None) -> Path:
+    """The folder of the Data Docs of a partition."""
+    return docs / re.sub(r"[^\w.-]", "_", ALL if partition is None else partition)
 
 
 def _lines(

@@ -12,6 +12,7 @@ from setanon_core.params import PublishedParams, ReleaseParams
 from setanon_core.ranges import AtLeast, Matching, Share
 from setanon_core.threads.edit_distance import EditDistance
 from setanon_dagster.sources.source import Source
+from setanon_dagster.storage.folders import PRIVATE
 
 Partition = Literal["day", "week", "month"]
 Engine = Literal["embedded"]
@@ -133,9 +134,19 @@ class ReleaseConfig(PublishedParams):
         return Path(self.out).absolute()
 
     @property
+    def private(self) -> Path:
+        """Folder of everything that must not be published."""
+        return self.folder / PRIVATE
+
+    @property
     def stages(self) -> Path:
         """The private folder of the intermediate tables."""
-        return self.folder / "private" / "stages"
+        return self.private / "stages"
+
+    @property
+    def data_docs(self) -> Path:
+        """Private folder of the Data Docs; one folder per partition."""
+        return self.private / "data_docs" / self.name
 
     def _published(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(PublishedParams)}

@@ -1,4 +1,4 @@
-"""Everything of one release as Dagster definitions."""
+"""All Dagster definitions of one release."""
 
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -13,19 +13,20 @@ from setanon_dagster.io_manager import DuckDBParquetStorage
 from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
 from setanon_dagster.translator import SetanonTranslator, asset_specs, partitions_definition
 
-with suppress(PackageNotFoundError):  # Run from a checkout, it has no version.
+with suppress(PackageNotFoundError):  # not installed: run from a checkout
     DagsterLibraryRegistry.register("setanon", version("setanon"), is_dagster_package=False)
 
 
 def build_setanon_definitions(
     config: ReleaseConfig, translator: SetanonTranslator | None = None
 ) -> dg.Definitions:
-    """Assets, checks, jobs, schedule, sensor and storage of one release.
+    """Assets, checks, jobs, schedule, sensor and IO manager of one release.
 
-    Several releases make one code location by `dg.Definitions.merge`.
+    Combine several releases in one code location with `dg.Definitions.merge`.
     """
     specs = asset_specs(config, translator)
     job = release_job(config, translator)
+    storage = DuckDBParquetStorage(folder=str(config.stages), memory_limit=config.memory_limit)
     return dg.Definitions(
         assets=build_setanon_assets(config, translator),
         asset_checks=build_checks(
@@ -34,7 +35,7 @@ def build_setanon_definitions(
             min_owners=config.min_owners,
             format=config.format,
             partitions_def=partitions_definition(config),
-            docs=config.folder / "private" / "data_docs" / config.name,
+            docs=config.data_docs,
             name=config.name,
             memory=config.memory_limit,
             spill=config.stages,
@@ -42,9 +43,5 @@ def build_setanon_definitions(
         jobs=[job, verify_job(config)],
         schedules=[release_schedule(config, job)],
         sensors=[source_sensor(config, job)],
-        resources={
-            storage_key(config): DuckDBParquetStorage(
-                folder=str(config.stages), memory_limit=config.memory_limit
-            )
-        },
+        resources={storage_key(config): storage},
     )

@@ -1,6 +1,6 @@
-"""The IO manager: every asset, or partition of one, is a private Parquet file of its own.
+"""IO manager: one private Parquet file per asset and partition.
 
-There is no shared database and no lock: concurrent runs and backfills never meet.
+There is no shared database and no lock, so concurrent runs and backfills are independent.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,20 +23,20 @@ from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
 
 UNPARTITIONED: Final = "all"
-"""The name of the only file of an asset without partitions."""
+"""File name of an asset without partitions."""
 
-LONGEST_NAME: Final = 180
+MAX_NAME_BYTES: Final = 180
 """Bytes of a file name that are taken from a key; file systems allow 255."""
 
-LISTED: Final = 10
-"""How many partitions an error names."""
+MAX_LISTED: Final = 10
+"""Maximum number of partitions that an error names."""
 
 COLUMN_SCHEMA: Final = "dagster/column_schema"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A Parquet file that an asset has written by `write_parquet`; the storage takes it away."""
+    """A Parquet file written by `write_parquet`; the IO manager moves it to its final path."""
 
     path: Path
     rows: int
@@ -45,34 +45,34 @@ class StoredFile:
 class DuckDBParquetStorage(dg.ConfigurableIOManager):
     """Stores `<folder>/<asset key>/<partition key, or "all">.parquet` through DuckDB.
 
-    Assets return a DuckDB relation, an Arrow table or reader, a pandas frame, or a file that they
-    have `Made` on the same disk. Inputs are lazy relations unless annotated as pyarrow.Table,
+    Assets return a DuckDB relation, an Arrow table or reader, a pandas frame, or a `StoredFile` on
+    the same file system. Inputs are lazy relations unless annotated as pyarrow.Table,
     pyarrow.RecordBatchReader, pandas.DataFrame, pathlib.Path or list[pathlib.Path].
     """
 
     folder: str
-    """Where the files are; made absolute, and private where it has to be created."""
+    """Folder of the files; created with mode 0700."""
 
     memory_limit: str | None = None
-    """DuckDB's, for each connection, such as "2GB"; None leaves it to DuckDB."""
+    """Memory limit of each DuckDB connection, such as "2GB"; None: DuckDB's default."""
 
     cores: int | None = None
-    """DuckDB's, for each connection; None leaves it to DuckDB."""
+    """Cores of each DuckDB connection; None: DuckDB's default."""
 
     temp_folder: str | None = None
-    """Where DuckDB spills what does not fit in memory; None means inside `folder`."""
+    """Folder into which DuckDB spills; None: a folder inside `folder`."""
 
     def path(self, key: dg.AssetKey, partition: str | None = None) -> Path:
-        """The file of an asset, or of a partition of it."""
+        """Path of the file of an asset or of one of its partitions."""
         name = UNPARTITIONED if partition is None else _partition_name(partition)
         return self._root.joinpath(*map(_file_name, key.path), f"{name}.parquet")
 
     def connect(self) -> DuckDBPyConnection:
-        """A connection of its own, with these settings."""
+        """A new DuckDB connection with these settings."""
         return connect(self.memory_limit, self.cores, self.temp_folder or self._root)
 
     def handle_output(self, context: dg.OutputContext, obj: object) -> None:
-        """Store a table whole, or leave the file as it was; None stores nothing."""
+        """Store a table atomically; None stores nothing."""
         if obj is None:
             return
         path = self.path(context.asset_key, _one_partition(context))
@@ -90,7 +90,7 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
                     types=_declared_types(context.definition_metadata),
                     name=_name(context.asset_key), connection=connection, level=FAST_LEVEL,
                 )  # fmt: skip
-            # What the file says, not the relation: an ENUM's type would list its values.
+            # Schema of the file, not of the relation: the type of an ENUM lists its values.
             stored = read_parquet(path, connection, _name(context.asset_key))
             schema = table_schema(stored)
         finally:
@@ -104,11 +104,11 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
             }
         )
 
-    def load_input(self, context: dg.InputContext) -> Any:  # noqa: ANN401 - it depends on the annotation
-        """Load what the annotation asks for; several partitions become one table in key order."""
+    def load_input(self, context: dg.InputContext) -> Any:  # noqa: ANN401 - depends on the annotation
+        """Load the annotated type; several partitions become one table in key order."""
         key = context.asset_key
         annotation = context.dagster_type.typing_type
-        # Dagster keeps some subsets as sets of keys, in no order.
+        # Dagster keeps some partition subsets as unordered sets.
         partitions = sorted(context.asset_partition_keys) if context.has_asset_partitions else None
         paths = self._existing(key, partitions)
         if get_origin(annotation) is list and get_args(annotation) == (Path,):
@@ -129,23 +129,23 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
         return Path(self.folder).expanduser().absolute()
 
     def _existing(self, key: dg.AssetKey, partitions: Sequence[str] | None) -> list[Path]:
-        """The files of these partitions; an error says which are missing."""
-        wanted: Sequence[str | None] = [None] if partitions is None else partitions
-        paths = [self.path(key, each) for each in wanted]
-        found = [path.is_file() for path in paths]
-        if all(found) and paths:
+        """Paths of the files of these partitions; raises an error if one is missing."""
+        names: Sequence[str | None] = [None] if partitions is None else partitions
+        paths = [self.path(key, name) for name in names]
+        exists = [path.is_file() for path in paths]
+        if all(exists) and paths:
             return paths
-        missing = [str(each) for each, there in zip(wanted, found, strict=True) if not there]
-        more = f" and {len(missing) - LISTED} more" if len(missing) > LISTED else ""
-        which = f" for partition {', '.join(missing[:LISTED])}{more}" if partitions else ""
+        missing = [str(name) for name, stored in zip(names, exists, strict=True) if not stored]
+        more = f" and {len(missing) - MAX_LISTED} more" if len(missing) > MAX_LISTED else ""
+        listed = f" for partition {', '.join(missing[:MAX_LISTED])}{more}" if partitions else ""
         raise SetanonError(
-            f"{_name(key)} must be stored before it is loaded; no file was found{which}. "
+            f"{_name(key)} must be stored before it is loaded; no file was found{listed}. "
             "Materialize it first."
         )
 
 
 def table_schema(relation: DuckDBPyRelation) -> dg.TableSchema:
-    """Names and DuckDB types of the columns, for Dagster's UI."""
+    """Names and DuckDB types of the columns, for the Dagster UI."""
     named = zip(relation.columns, relation.types, strict=True)
     return dg.TableSchema(columns=[dg.TableColumn(name, str(kind)) for name, kind in named])
 
@@ -163,7 +163,7 @@ def _table(relation: DuckDBPyRelation) -> pa.Table:
 
 
 def _frame(relation: DuckDBPyRelation) -> object:
-    """A pandas frame whose lists are lists, and whose integers stay whole beside missing ones."""
+    """A pandas frame with Python lists in list columns, and integers even in nullable columns."""
     import pandas as pd
 
     table = relation.to_arrow_table()
@@ -175,14 +175,14 @@ def _frame(relation: DuckDBPyRelation) -> object:
 
 
 def _loader(annotation: object, key: dg.AssetKey) -> Callable[[DuckDBPyRelation], object]:
-    """What turns a relation into what was asked for."""
+    """The function that converts a relation to the annotated type."""
     if annotation in (Any, None, DuckDBPyRelation):
         return _relation
     if annotation is pa.Table:
         return _table
     if annotation is pa.RecordBatchReader:
         return _reader
-    # By name: whoever does not use pandas need not wait for its import.
+    # By module name: pandas is not imported unless it is used.
     if isinstance(annotation, type) and annotation.__module__.partition(".")[0] == "pandas":
         return _frame
     raise InvalidParameterError(
@@ -202,7 +202,7 @@ def _only_path(paths: list[Path], key: dg.AssetKey) -> Path:
 
 
 def _one_partition(context: dg.OutputContext) -> str | None:
-    """The partition to be written, if the asset has partitions."""
+    """The partition to write; None if the asset has no partitions."""
     if not context.has_asset_partitions:
         return None
     keys = context.asset_partition_keys
@@ -215,9 +215,9 @@ def _one_partition(context: dg.OutputContext) -> str | None:
 
 
 def _declared_types(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Column types that the asset's definition declares."""
+    """Column types declared in the metadata of the asset."""
     declared = (metadata or {}).get(COLUMN_SCHEMA)
-    schema = getattr(declared, "schema", declared)  # Dagster may have wrapped it
+    schema = getattr(declared, "schema", declared)  # Dagster may wrap it
     if not isinstance(schema, dg.TableSchema):
         return {}
     return {column.name: column.type for column in schema.columns}
@@ -228,20 +228,20 @@ def _name(key: dg.AssetKey) -> str:
 
 
 def _partition_name(partition: str) -> str:
-    """A file name for a partition, which is never that of an asset without partitions."""
+    """File name of a partition; never equal to `UNPARTITIONED`."""
     name = _file_name(partition)
     return f"%{ord(name[0]):02X}{name[1:]}" if name == UNPARTITIONED else name
 
 
 def _file_name(part: str) -> str:
-    """A file name for any text, and another one for any other text.
+    """An injective mapping of texts to file names.
 
     >>> _file_name("2024-05-01|north/east"), _file_name(".."), _file_name("")
     ('2024-05-01%7Cnorth%2Feast', '%2E%2E', '%-')
     """
     name = quote(part, safe="", errors="surrogatepass").replace(".", "%2E")
-    if 0 < len(name) <= LONGEST_NAME:
+    if 0 < len(name) <= MAX_NAME_BYTES:
         return name
-    # "%-" starts no quoted character, so that a shortened name is never a whole one.
+    # No quoted character starts with "%-", so a shortened name never equals a complete one.
     digest = blake2b(name.encode(), digest_size=16).hexdigest() if name else ""
-    return f"{name[:LONGEST_NAME]}%-{digest}"
+    return f"{name[:MAX_NAME_BYTES]}%-{digest}"

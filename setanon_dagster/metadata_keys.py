@@ -55,3 +55,6 @@ DATA_DOCS: Final = f"{PREFIX}data_docs"
 
 # every stored asset
 BYTES: Final = f"{PREFIX}bytes"
+
+# output of the verify job
+RELEASES: Final = f"{PREFIX}releases"

@@ -1,4 +1,4 @@
-"""What each asset is called and how it is described: one table, and one hook to change it."""
+"""Asset specs of the stages: keys, descriptions, partitions and automation conditions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,35 +11,36 @@ from setanon_dagster.config import ReleaseConfig
 STAGES: Final[Mapping[str, str]] = {
     "raw_log": "Queries as read from the source: user, time, query and line. Private.",
     "raw_baskets": "Baskets as read from the source: record, item, user and line. Private.",
-    "rejected_rows": "Lines that could not be used, with the reason and never the content.",
-    "threads": "Each user's queries by topic (section 5.1 of the paper). Private.",
-    "clusters": "Threads as keywords and items, with their clusters' keys (5.2, 5.3). Private.",
-    "anonymized_threads": "Threads whose keywords k users share (4, 5.4). Not yet published.",
-    "ledger": "The user behind every thread id. Private: who has it can undo the release.",
-    "cost_report": "Additions, deletions and withdrawals after each round, and the certificate.",
-    "release": "The published files, verified as they are on disk before they get their name.",
+    "rejected_rows": "Rejected lines with their reason, without their content.",
+    "threads": "Queries of each user, separated by topic (section 5.1 of the paper). Private.",
+    "clusters": "Keywords, items and cluster keys of each thread (sections 5.2, 5.3). Private.",
+    "anonymized_threads": "Threads whose keyword set k users share (4, 5.4). Not yet published.",
+    "ledger": "The user of each thread id. Private: with it, the release can be de-anonymized.",
+    "cost_report": "Additions, deletions and withdrawals after each round, and the lower bound.",
+    "release": "Published files, verified on disk before publication.",
 }
-"""The assets of a release in the order of the pipeline; a log or baskets come first."""
+"""Descriptions by stage, in pipeline order; the first stage is raw_log or raw_baskets."""
 
-LOG: Final = tuple(stage for stage in STAGES if stage != "raw_baskets")
-BASKETS: Final = tuple(stage for stage in STAGES if stage not in {"raw_log", "threads"})
+LOG_STAGES: Final = tuple(stage for stage in STAGES if stage != "raw_baskets")
+BASKET_STAGES: Final = tuple(stage for stage in STAGES if stage not in {"raw_log", "threads"})
+SOURCE_STAGES: Final = frozenset({"raw_log", "raw_baskets", "rejected_rows"})
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a translator knows of an asset: the name of its stage and the release it is for."""
+    """Argument of a translator: the name of a stage, and the release it belongs to."""
 
     name: str
     config: ReleaseConfig
 
 
 class SetanonTranslator:
-    """Turns stages into asset specs; override `get_asset_spec` to rename or enrich them."""
+    """Maps stages to asset specs; override `get_asset_spec` to change keys, owners or metadata."""
 
     def get_asset_spec(self, stage: Stage) -> dg.AssetSpec:
-        """Key, description, group, kinds and owners of a stage's asset."""
-        # Automation sees assets, not files: what is read from a file waits for a job or a sensor.
-        of_file = stage.name in SOURCES and stage.config.upstream is None
+        """Key, description, group, kinds, owners, automation and partitions of a stage's asset."""
+        # Automation conditions react to assets, not files: files need a job, schedule or sensor.
+        reads_file = stage.name in SOURCE_STAGES and stage.config.upstream is None
         return dg.AssetSpec(
             key=dg.AssetKey([stage.config.name, stage.name]),
             description=STAGES[stage.name],
@@ -47,26 +48,23 @@ class SetanonTranslator:
             kinds={"parquet", "duckdb"},
             owners=list(stage.config.owners),
             metadata={"setanon/k": stage.config.k, "setanon/method": stage.config.method},
-            automation_condition=None if of_file else eager_after_checks(),
+            automation_condition=None if reads_file else eager_after_checks(),
             partitions_def=partitions_definition(stage.config),
         )
 
 
-SOURCES: Final = frozenset({"raw_log", "raw_baskets", "rejected_rows"})
-
-
 def eager_after_checks() -> dg.AutomationCondition[Any]:
-    """Eager, but never after a blocking check has failed: plain `eager` would go on."""
+    """`eager()`, but not while a blocking check of a dependency fails, which `eager()` ignores."""
     return dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()
 
 
 def partitions_definition(config: ReleaseConfig) -> dg.TimeWindowPartitionsDefinition | None:
-    """Days, weeks or months of the log, if it is released in parts."""
+    """Daily, weekly or monthly partitions of a release; None if it has no partitions."""
     if config.partition is None:
         return None
     first = config.first_day()
-    # Weeks and months begin as the first does: else the days before a Sunday, or before the first
-    # of a month, would be in no part. Dagster counts weekdays from Sunday.
+    # Weeks and months start on the day of `start`; otherwise the days before the first Sunday, or
+    # before the first of a month, would be in no partition. Dagster counts weekdays from Sunday.
     if config.partition == "day":
         return dg.DailyPartitionsDefinition(first)
     if config.partition == "week":
@@ -77,7 +75,7 @@ def partitions_definition(config: ReleaseConfig) -> dg.TimeWindowPartitionsDefin
 def asset_specs(
     config: ReleaseConfig, translator: SetanonTranslator | None = None
 ) -> dict[str, dg.AssetSpec]:
-    """The spec of every stage that this release has."""
-    names = BASKETS if config.source.kind == "baskets" else LOG
-    chosen = translator or SetanonTranslator()
-    return {name: chosen.get_asset_spec(Stage(name, config)) for name in names}
+    """Asset specs of all stages of this release, by stage name."""
+    names = BASKET_STAGES if config.source.kind == "baskets" else LOG_STAGES
+    translator = translator or SetanonTranslator()
+    return {name: translator.get_asset_spec(Stage(name, config)) for name in names}

@@ -12,6 +12,7 @@ from duckdb import DuckDBPyRelation
 from setanon_core.columns.arrays import earlier_occurrences
 from setanon_core.params import ReleaseParams, SimilarityMeasure
 from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
+from setanon_dagster import metadata_keys
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.stages.arrow import encode, encode_sorted
 from setanon_dagster.storage.batches import reader_of_tables
@@ -52,6 +53,18 @@ def threads_stream(
         step="threads",
     )
     return reader_of_tables(SCHEMA, _renumber(separated))
+
+
+def thread_counts(threads: DuckDBPyRelation) -> dict[str, int | float]:
+    """Counts of the threads, by metadata key."""
+    ((queries, n_users, n_threads),) = threads.aggregate(
+        'count(*), count(DISTINCT "user"), coalesce(max(thread) + 1, 0)'
+    ).fetchall()
+    return {
+        metadata_keys.USERS: n_users,
+        metadata_keys.THREADS: n_threads,
+        metadata_keys.QUERIES_PER_THREAD: queries / max(n_threads, 1),
+    }
 
 
 def separate(raw: pa.Table, measure: SimilarityMeasure | None) -> pa.Table:

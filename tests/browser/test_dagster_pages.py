@@ -15,7 +15,7 @@ pytest.importorskip("dagster_webserver")
 from playwright.sync_api import expect
 from support.driving import CHECKED, GROUP, JOB, spoiled, watched
 
-from setanon_dagster.translator import LOG, STAGES
+from setanon_dagster.translator import LOG_STAGES, STAGES
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +98,7 @@ def looking(browser, server, picture=None):
 
 
 def all_assets_are_listed_with_what_they_are(page, _):
-    for stage in LOG:
+    for stage in LOG_STAGES:
         expect(page.get_by_text(STAGES[stage]).first).to_be_visible()
 
 
@@ -109,7 +109,7 @@ def the_run_has_made_all_and_checked_all(page, _):
 
 
 def the_graph_shows_every_asset(page, _):
-    for stage in LOG:
+    for stage in LOG_STAGES:
         expect(page.locator("svg foreignObject").get_by_text(stage, exact=True)).to_be_visible()
 
 

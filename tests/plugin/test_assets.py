@@ -1,8 +1,6 @@
 """What the assets make of a small log with a known answer, however it is asked for."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -220,22 +218,3 @@ def test_a_secret_that_is_too_long_or_odd_is_not_quoted(tmp_path, monkeypatch, s
 def test_automation_follows_assets_and_not_files(tmp_path, upstream, waiting):
     specs = asset_specs(asked(tmp_path, upstream=upstream))
     assert [stage for stage, spec in specs.items() if not spec.automation_condition] == waiting
-
-
-CHEAP = """
-import sys
-from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.definitions import build_setanon_definitions
-from setanon_dagster.sources import Source
-defs = build_setanon_definitions(ReleaseConfig(name="a", source=Source("a.tsv"), k=2, out="out"))
-defs.resolve_asset_graph()
-heavy = {"great_expectations", "scipy.optimize", "pyspark", "matplotlib", "pandas"}
-print(sorted(heavy & set(sys.modules)))
-"""
-
-
-def test_loading_definitions_stays_cheap():
-    told = subprocess.run(  # noqa: S603 - this very Python
-        [sys.executable, "-c", CHEAP], check=True, capture_output=True, text=True
-    )
-    assert told.stdout.strip() == "[]"

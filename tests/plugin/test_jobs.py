@@ -88,7 +88,7 @@ def test_the_schedule_of_a_log_in_parts_has_the_cron_too_and_takes_the_last(
     assert schedule.cron_schedule == "15 3 * * 1"
     if last is None:
         assert not found.run_requests
-        assert found.skip_message == "No part of the log is over."
+        assert found.skip_message == "No partition has ended yet."
     else:
         [asked_for] = found.run_requests
         assert (asked_for.partition_key, asked_for.run_key) == (last, last)
@@ -98,7 +98,7 @@ def test_the_sensor_is_off_and_asks_for_one_run_when_the_file_changes(tmp_path):
     config = asked(tmp_path)
     [first], _, cursor = looked(config)
     none, why, kept = looked(config, cursor)
-    assert (none, why, kept) == ([], "The source is as it was.", cursor)
+    assert (none, why, kept) == ([], "The source has not changed.", cursor)
     [again], _, _ = looked(config)
     assert again.run_key == first.run_key, "the same file, the same key"
     with Path(config.source.uri).open("a") as file:
@@ -114,7 +114,7 @@ def test_the_sensor_waits_for_a_file_that_is_not_there(tmp_path):
     config = asked(tmp_path, None)
     none, why, cursor = looked(config)
     assert (none, cursor) == ([], None)
-    assert why == "The source is not there (MalformedInputError)."
+    assert why == "The source is not available (MalformedInputError)."
     asked(tmp_path)
     assert looked(config, cursor)[0]
 
@@ -133,12 +133,12 @@ def test_the_sensor_of_a_log_in_parts_asks_for_the_last_part(tmp_path):
     [asked_for], _, _ = looked(config)
     assert asked_for.partition_key >= "2026-01-01"
     none, why, _ = looked(asked(tmp_path, partition="day", start="2999-01-01"))
-    assert (none, why) == ([], "No part of the log is over.")
+    assert (none, why) == ([], "No partition has ended yet.")
 
 
 def test_the_sensor_of_an_upstream_asset_leaves_it_to_automation(tmp_path):
     none, why, _ = looked(asked(tmp_path, None, upstream="team/queries"))
-    assert (none, why) == ([], "The source is an asset: automation conditions follow it.")
+    assert (none, why) == ([], "The source is an asset; automation conditions apply.")
 
 
 def verified(config):
@@ -152,7 +152,7 @@ def test_verifying_good_releases_passes_and_publishes_nothing(stored):
     assert after != before
     ran = verified(stored)
     assert ran.success, ran.failures
-    assert ran.told.count("9 threads, 3 groups, the smallest of 3 users.") >= 2
+    assert ran.told.count("9 threads, 3 groups, smallest group: 3 users.") >= 2
     assert (public_files(stored), latest(stored)) == after
 
 
