@@ -25,7 +25,7 @@ PER_USER = 31
 
 K = 3
 STAGE = re.compile(r"(?P<name>.*?\S)\s+(?P<seconds>\d+\.\d) s(?:\s|$)")
-CHECKS = "checks of it"
+CHECKS = "checks"
 GROWING = ("seconds", "without checks", "CPU s", "peak MB")
 
 
@@ -58,7 +58,7 @@ def release(source: Path, asked: Asked, *options: str) -> Released:
     """Run `setanon release` on a file, in a folder of its own."""
     out = asked.folder / "out"
     shutil.rmtree(out, ignore_errors=True)
-    command = [sys.executable, "-m", "setanon_dagster.cli.main", "release", str(source)]
+    command = [sys.executable, "-m", "setanon_dagster.cli", "release", str(source)]
     command += ["--k", str(K), "--out", str(out), "--workers", str(asked.workers), *options]
     done = run(command, asked.timeout)
     folder = out / "releases" / "latest"

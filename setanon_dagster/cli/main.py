@@ -1,7 +1,7 @@
-"""The command line: release, verify, demo, sweep, utility, ui. Numbers come out of it, never data.
+"""Commands: release, verify, demo, sweep, utility, ui. They print counts, never data.
 
-Exit codes: 0 if it is as asked, 1 if it was refused or failed, 2 for arguments that cannot be.
-Loading it loads neither Dagster nor what is slow: the commands do that when they need it.
+Exit codes: 0 success, 1 refused or failed, 2 invalid arguments.
+Dagster and other slow imports are loaded by the commands that need them.
 """
 
 from contextlib import nullcontext
@@ -15,36 +15,34 @@ from rich.console import Console
 
 from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_dagster.cli.options import config_of, parameter_options, parse_ks
-from setanon_dagster.cli.progress import ReleaseProgress, print_line, print_summary, print_verdict
+from setanon_dagster.cli.summary import print_line, print_summary, print_verdict
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
-from setanon_dagster.quality.gx_worker import validation_worker
-from setanon_dagster.runtime.gc_imports import imports_without_gc
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import THREADS
 
-SMALL: Final = 1 << 28
-"""Bytes of a log, compressed or not, up to which Great Expectations loads while the stages run."""
+MAX_PRELOAD_BYTES: Final = 1 << 28
+"""Size of a source up to which Great Expectations is loaded in a second process."""
 
-LOOK: Final = 5
-"""Published threads that the demo shows."""
+DEMO_SAMPLE: Final = 5
+"""Published threads that the demo prints."""
 
 FILE: Final = click.Path(path_type=Path, exists=True)
 SOURCE: Final = click.argument("source", nargs=-1, required=True)
 
 
 class BadArgumentError(click.ClickException):
-    """An argument that cannot be; our sentence says more than click's usage would."""
+    """An invalid argument; exit code 2 without click's usage text."""
 
     exit_code = 2
 
 
 class Commands(click.Group):
-    """Commands that end with a sentence: no traceback, and no text of an error that is not ours."""
+    """Turns errors into one sentence: no traceback, and no message that may contain data."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click's own
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except InvalidParameterError as error:
@@ -52,14 +50,23 @@ class Commands(click.Group):
         except SetanonError as error:
             raise click.ClickException(str(error)) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise  # click knows how to end for these
-        except Exception as error:  # noqa: BLE001 - whatever it is, its text must not get through
-            place = extract_tb(error.__traceback__)[-1]
-            raise click.ClickException(
-                f"The command must run through; {type(error).__name__} was raised in {place.name}, "
-                f"line {place.lineno} of {Path(place.filename).name}. Its text is withheld, since "
-                "it may hold data."
-            ) from None
+            raise  # handled by click
+        except Exception as error:  # noqa: BLE001 - the message of any other error may contain data
+            raise click.ClickException(_sentence(error, str(ctx.invoked_subcommand))) from None
+
+
+def _sentence(error: Exception, command: str) -> str:
+    """Describe an error that is not ours, without its message."""
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("setanon_"):
+        return (
+            f"setanon {command} requires {error.name}, which is not installed. Run: pip install "
+            "'setanon[dagster]'"
+        )
+    frame = extract_tb(error.__traceback__)[-1]
+    return (
+        f"Internal error: {type(error).__name__} in {frame.name}, line {frame.lineno} of "
+        f"{Path(frame.filename).name} (message withheld, it may contain data)."
+    )
 
 
 @click.group(cls=Commands, context_settings={"max_content_width": 100})
@@ -69,71 +76,74 @@ def main() -> None:
 
 
 @main.command(
-    epilog=f"{SECRET} in the environment is the key of the thread ids; without it, they are of a "
-    "fresh and random one, and differ from those of any other release."
+    epilog=f"Set {SECRET} to the secret key of the thread ids. Without it a random key is used: "
+    "the thread ids then differ from those of every other release."
 )
 @SOURCE
 @click.option("--out", required=True, metavar="DIR", help="Folder of the releases.")
 @parameter_options()
-def release(source: tuple[str, ...], out: str, **given: Any) -> None:  # noqa: ANN401 - the parameters
+def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa: ANN401 - any type
     """Read SOURCE, anonymize, check, verify and publish it.
 
-    SOURCE is TSV, CSV (also gzip) or Parquet, several files or a pattern, or a DuckDB file with
-    --table. Without a header, columns are user, time and query, or record and item, in this order,
-    or where --user-column and the others say. What may be published is in DIR/releases; DIR/private
-    may not.
+    SOURCE is one or more TSV, CSV (optionally gzip) or Parquet files, a glob pattern, or a DuckDB
+    file with --table. Without a header the columns are user, time, query, or record, item, in this
+    order, unless --user-column and similar options set them. DIR/releases may be published;
+    DIR/private is private.
     """
-    _release(config_of(source, out, given))
+    _release(config_of(source, out, options))
 
 
 @main.command()
 @click.argument("file", type=FILE)
-@click.option("--k", type=int, required=True, help="Users that must share every set; at least 2.")
-@click.option("--ledger", type=FILE, help="The private ledger: count users, not threads.")
+@click.option("--k", type=int, required=True, help="Minimum number of users per set; at least 2.")
+@click.option("--ledger", type=FILE, help="The private ledger: count users instead of threads.")
 def verify(file: Path, k: int, ledger: Path | None) -> None:
-    """Count what keeps FILE from being k-anonymous, by plain SQL.
+    """Verify that FILE is k-anonymous, and count violations.
 
     FILE is a published file or the folder of a release, such as DIR/releases/latest. Without the
-    ledger every thread counts as a user of its own: all that a reader can check.
+    ledger each thread counts as one user: a published file has no users.
     """
     verdict = verify_file(file / THREADS if file.is_dir() else file, k, ledger)
-    good = verdict.ok and verdict.records > 0
-    said = "is a release" if good else "is NOT a release"
-    style = "bold green" if good else "bold red"
-    print_line(Console(), f"{file} {said} that is k-anonymous for k = {k}.", style)
+    passed = verdict.ok and verdict.records > 0
+    result = "is a release" if passed else "is NOT a release"
+    style = "bold green" if passed else "bold red"
+    print_line(Console(), f"{file} {result} that is k-anonymous for k = {k}.", style)
     print_verdict(Console(), verdict, users=ledger is not None)
-    if not good:
-        faults = verdict.failures or ["there must be threads in it; there are none"]
-        raise click.ClickException("; ".join(faults) + ".")
+    if not passed:
+        failures = verdict.failures or ["the file must have at least one thread; it has none"]
+        raise click.ClickException("; ".join(failures) + ".")
 
 
 @main.command()
 @click.option("--users", type=int, default=USERS, show_default=True, help="At least 1.")
-@click.option("--queries", type=int, help="At least one for each user; about five by default.")
+@click.option("--queries", type=int, help="At least one per user; about five per user by default.")
 @click.option("--seed", type=int, default=0, show_default=True, help="0 or more.")
 @click.option("--k", type=int, default=3, show_default=True, help="At least 2.")
-@click.option("--out", metavar="DIR", help="Folder of log and release; .setanon-demo by default.")
+@click.option(
+    "--out", metavar="DIR", help="Folder of the log and the release; .setanon-demo by default."
+)
 def demo(users: int, queries: int | None, seed: int, k: int, out: str | None) -> None:
-    """Make up a search log, release it, and show some of it."""
+    """Generate a synthetic log, release it, and print a sample."""
     from setanon_dagster.demo.log import write_demo_log
 
     folder = demo_folder() if out is None else Path(out).absolute()
     config = demo_config(folder, k)
     folder.mkdir(parents=True, exist_ok=True)
     rows = write_demo_log(folder / LOG, users, queries, seed)
-    print_line(Console(stderr=True), f"A log of {users:,} invented users and {rows:,} queries.")
+    print_line(Console(stderr=True), f"Synthetic log: {users:,} users, {rows:,} queries.")
     published = _release(config)
-    print_line(Console(), "\nSome of what anybody may read:", "bold")
-    for thread, text, shared in published_threads(published / THREADS, LOOK):
-        print_line(Console(), f"  {thread[:8]}  {text}  ({shared} threads with these keywords)")
+    print_line(Console(), "\nSample of the published threads:", "bold")
+    for thread_id, text, sharing in published_threads(published / THREADS, DEMO_SAMPLE):
+        line = f"  {thread_id[:8]}  {text}  ({sharing} threads with these keywords)"
+        print_line(Console(), line)
 
 
 @main.command()
 @SOURCE
 @click.option(
-    "--k", "ks", default="2..20", show_default=True, callback=parse_ks, help="Which k to try."
+    "--k", "ks", default="2..20", show_default=True, callback=parse_ks, help="Values of k."
 )
-@click.option("--compare", is_flag=True, help="Put the paper's method beside ours.")
+@click.option("--compare", is_flag=True, help="Compare with the paper's method.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for sweep.csv and sweep.png.")
 @click.option("--plot", "figure", type=click.Path(path_type=Path), help="File of the figure.")
 @parameter_options(exclude=["k", "name", "format", "engine"])
@@ -144,12 +154,12 @@ def sweep(
     figure: Path | None,
     *,
     compare: bool,
-    **given: Any,  # noqa: ANN401 - the parameters
+    **options: Any,  # noqa: ANN401 - any type
 ) -> None:
-    """Tell what a release of SOURCE would cost for each k; publish nothing."""
+    """Dry run: cost for each k, nothing is published."""
     from setanon_dagster.cli.sweep import HEADER, format_row, plot, sweep_rows, write_csv
 
-    config = config_of(source, "", {**given, "k": ks[0]})
+    config = config_of(source, "", {**options, "k": ks[0]})
     configs = [replace(config, method=each) for each in ("best", "paper")] if compare else [config]
     rows = []
     print_line(Console(), HEADER, "bold")
@@ -162,49 +172,55 @@ def sweep(
         figure = figure or out / "sweep.png"
     if figure is not None:
         plot(rows, figure)
-        print_line(Console(), f"\nThe figure is {figure.absolute()}.")
+        print_line(Console(), f"\nFigure: {figure.absolute()}")
 
 
 @main.command()
 @SOURCE
 @parameter_options(exclude=["name", "format", "engine"])
-def utility(source: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401 - the parameters
-    """Tell what a release of SOURCE would still be good for; publish nothing.
+def utility(source: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - any type
+    """Dry run: utility of a release of SOURCE, nothing is published.
 
-    Beside it stand the original, and the paper's method with p = 2.
+    Prints each measure for the original, for the release, and for the paper's method with p = 2.
     """
-    from setanon_dagster.cli.utility import HEADER, format_scores, source_utility
+    from setanon_dagster.cli.utility import HEADER, format_measures, source_utility
 
-    config = config_of(source, "", given)
+    config = config_of(source, "", options)
     print_line(Console(), HEADER, "bold")
-    for line in format_scores(source_utility(config)):
+    for line in format_measures(source_utility(config)):
         print_line(Console(), line)
 
 
 @main.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=3000, show_default=True)
-@click.option("--home", type=click.Path(path_type=Path), help="DAGSTER_HOME; in the demo's folder.")
+@click.option(
+    "--home", type=click.Path(path_type=Path), help="DAGSTER_HOME; a folder of the demo by default."
+)
 def ui(port: int, home: Path | None) -> None:
-    """Open the demo in Dagster's pages; Ctrl-C ends it.
+    """Start the Dagster UI on the demo; stop it with Ctrl-C.
 
-    SETANON_DEMO in the environment names the demo's folder, .setanon-demo by default. The first run
-    makes the log, if it is missing.
+    SETANON_DEMO is the folder of the demo, .setanon-demo by default. The first run generates the
+    log if it does not exist.
     """
     require_server()
-    print_line(Console(stderr=True), f"http://127.0.0.1:{port}, until Ctrl-C.", "bold")
+    print_line(Console(stderr=True), f"http://127.0.0.1:{port} (stop with Ctrl-C)", "bold")
     raise SystemExit(serve(home or demo_folder() / "dagster", port))
 
 
 def _release(config: ReleaseConfig) -> Path:
-    """Release, with progress on stderr and the summary on stdout; refused, that is an error."""
+    """Run a release with progress on stderr and a summary on stdout; return its folder."""
+    from setanon_dagster.cli.progress import ReleaseProgress
+    from setanon_dagster.quality.gx_worker import validation_worker
+    from setanon_dagster.runtime.gc_imports import imports_without_gc
+
     progress = ReleaseProgress(Console(stderr=True))
     progress.started("loading Dagster")
     with validation_worker() if _is_small(config) else nullcontext():
         with imports_without_gc():
             from setanon_dagster.cli.run import run_release
         outcome = run_release(config, progress)
-    for remark in outcome.remarks:
-        print_line(Console(stderr=True), remark, "yellow")
+    for warning in outcome.warnings:
+        print_line(Console(stderr=True), warning, "yellow")
     if outcome.folder is None:
         raise click.ClickException(" ".join(outcome.failures))
     print_summary(Console(), outcome.folder, outcome.certificate, outcome.counts)
@@ -212,9 +228,5 @@ def _release(config: ReleaseConfig) -> Path:
 
 
 def _is_small(config: ReleaseConfig) -> bool:
-    """Whether seconds matter more than the memory of one more process."""
-    return sum(path.stat().st_size for path in config.source.paths) <= SMALL
-
-
-if __name__ == "__main__":
-    main()
+    """Whether a shorter run is worth the memory of a second process."""
+    return sum(path.stat().st_size for path in config.source.paths) <= MAX_PRELOAD_BYTES

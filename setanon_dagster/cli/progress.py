@@ -1,19 +1,20 @@
-"""What a person sees of a release: a line for each stage as it ends, then a summary in numbers."""
+"""Progress of a release on stderr: one line per finished stage, a progress bar while it runs."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rich.console import Console
-from rich.markup import escape
-from rich.status import Status
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
-from setanon_core.model.verdict import Verdict
 from setanon_dagster import metadata_keys as keys
-from setanon_dagster.gate.publish import LATEST
-from setanon_dagster.report.build import REPORT
-from setanon_dagster.runtime.progress_log import ProgressLogger
-from setanon_dagster.storage.folders import PRIVATE
+from setanon_dagster.cli.summary import print_line
 
 NOTES: Final[Mapping[str, str]] = {
     "raw_log": f"{{{keys.ACCEPTED}:,}} of {{{keys.LINES}:,}} lines",
@@ -24,134 +25,75 @@ NOTES: Final[Mapping[str, str]] = {
     f"{{{keys.WITHDRAWALS}:,}} withdrawals",
     "release": f"verified on disk: {{{keys.VIOLATIONS}:,}} violations",
 }
-"""What is told of a stage, by the names in its metadata."""
+"""Text after a stage's time; the fields are metadata keys of its asset."""
 
-CHECK: Final = "check_"
-CHECKED: Final = "{checks:,} checks passed"
-WIDTH: Final = 20
+CHECK_PREFIX: Final = "check_"
+"""Start of the names of the steps that check a stage."""
 
-OFTEN: Final = 0.5
-"""Seconds after which the line of what runs is written anew."""
+CHECKS: Final = "checks"
+"""Key of the number of checks that a step has run."""
+
+CHECKS_NOTE: Final = f"{{{CHECKS}:,}} checks passed"
+LABEL_WIDTH: Final = 20
 
 
 class ReleaseProgress:
-    """A line for each stage; on a terminal, what runs is shown while it runs."""
+    """A `ReleaseObserver` that prints stages; the bar is shown on terminals only."""
 
     def __init__(self, console: Console) -> None:
-        """Write to this console."""
+        """Print to this console."""
         self.console = console
-        self.running: Status | None = None
-        self.pace = ProgressLogger(self._show, interval=OFTEN)
+        self._bar: Progress | None = None
 
     def started(self, stage: str) -> None:
-        """Show what runs; where nobody looks on, nothing."""
+        """Show the stage as running."""
         self._stop()
         if self.console.is_terminal:
-            # ASCII: not every terminal has more.
-            self.running = self.console.status(_label(stage), spinner="line")
-            self.running.start()
+            self._bar = Progress(
+                SpinnerColumn("line"),  # ASCII: supported by all terminals
+                TextColumn("{task.description}", markup=False),
+                TextColumn("{task.fields[counts]}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(compact=True),
+                console=self.console,
+                transient=True,
+            )
+            self._bar.add_task(_label(stage), total=None, counts="")
+            self._bar.start()
 
-    def moved(self, what: str, done: int, total: int) -> None:
-        """Show how far it is, how fast it goes and how long it will take, while it runs."""
-        if self.running is not None:
-            self.pace(what, done, total)
-
-    def _show(self, sentence: str) -> None:
-        if self.running is not None:
-            self.running.update(escape(sentence))
+    def advanced(self, step: str, done: int, total: int) -> None:
+        """Show the progress of a step of the running stage; a total of 0 is unknown."""
+        if self._bar is None:
+            return
+        (task,) = self._bar.tasks
+        counts = f"{done:,} of {total:,}" if total else f"{done:,}"
+        if task.description == step:
+            self._bar.update(task.id, completed=done, total=total or None, counts=counts)
+        else:  # a new task, so that the time left is not estimated from the previous step
+            self._bar.remove_task(task.id)
+            self._bar.add_task(step, total=total or None, completed=done, counts=counts)
 
     def finished(self, stage: str, counts: Mapping[str, Any], seconds: float) -> None:
-        """Write the line of a stage."""
+        """Print the line of a stage."""
         self._stop()
         try:
-            note = (CHECKED if stage.startswith(CHECK) else NOTES[stage]).format_map(counts)
-        except (KeyError, ValueError):  # a stage of somebody's own counts other things
+            template = CHECKS_NOTE if stage.startswith(CHECK_PREFIX) else NOTES[stage]
+            note = template.format_map(counts)
+        except (KeyError, ValueError):  # a stage or metadata that is not ours
             note = "done"
-        print_line(self.console, f"{_label(stage):<{WIDTH}} {seconds:7.1f} s  {note}")
+        print_line(self.console, f"{_label(stage):<{LABEL_WIDTH}} {seconds:7.1f} s  {note}")
 
     def failed(self, stage: str) -> None:
-        """Write that a stage failed; why is said at the end."""
+        """Print that a stage failed; the reason is printed at the end of the run."""
         self._stop()
-        print_line(self.console, f"{_label(stage):<{WIDTH}}  failed", "bold red")
+        print_line(self.console, f"{_label(stage):<{LABEL_WIDTH}}  failed", "bold red")
 
     def _stop(self) -> None:
-        if self.running is not None:
-            self.running.stop()
-            self.running = None
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
 
 def _label(stage: str) -> str:
-    return "  checks of it" if stage.startswith(CHECK) else stage
-
-
-def print_line(console: Console, text: str, style: str | None = None) -> None:
-    """One line as it is: not wrapped, however long a path in it, and nothing in it is markup."""
-    console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
-
-
-def print_summary(
-    console: Console,
-    folder: Path,
-    certificate: Mapping[str, Any],
-    counts: Mapping[str, Mapping[str, Any]],
-) -> None:
-    """What was published, what it cost and where it is."""
-    print_line(
-        console, f"\n{folder.name} is published, {certificate['k']}-anonymous.", "bold green"
-    )
-    lines = [*_data(counts), *_costs(certificate), *_places(folder)]
-    for name, value in lines:
-        print_line(console, f"  {name:<13}{value}")
-
-
-def print_verdict(console: Console, verdict: Verdict, *, users: bool) -> None:
-    """What a verifier has counted."""
-    who = "users" if users else "threads"
-    lines = {
-        "threads": f"{verdict.records:,}",
-        "groups": f"{verdict.groups:,}, the smallest of {verdict.smallest_group:,} {who}",
-        "violations": f"{verdict.violations:,} threads in {verdict.violating_groups:,} groups",
-    }
-    for name, value in lines.items():
-        print_line(console, f"  {name:<13}{value}")
-
-
-def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    users = next((each[keys.USERS] for each in counts.values() if keys.USERS in each), None)
-    if users is not None:
-        yield "users", f"{users:,}"
-    reasons = {
-        key.removeprefix(keys.REJECTED): count
-        for key, count in counts.get("rejected_rows", {}).items()
-        if key.startswith(keys.REJECTED)
-    }
-    if any(reasons.values()):
-        told = ", ".join(f"{name} {count:,}" for name, count in sorted(reasons.items()) if count)
-        yield "rejected", f"{sum(reasons.values()):,} lines ({told})"
-
-
-def _costs(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    cost, verdict = certificate["cost"], certificate["verdict"]
-    yield "threads", f"{cost['threads']:,}, {verdict['records']:,} of them published"
-    yield "groups", f"{verdict['groups']:,}, the smallest of {verdict['smallest_group']:,} users"
-    for name in ("additions", "deletions", "withdrawals", "respellings"):
-        yield name, f"{cost[name]:,}"
-    yield "retained", f"{cost['retained']:.1%} of {cost['keywords']:,} keywords"
-    yield "factor", _factor(cost["factor"])
-
-
-def _factor(factor: float | None) -> str:
-    """How far from the least cost it can be."""
-    if factor is None:
-        return "not known: no lower bound was found"
-    return f"at most {factor:.3f} times the least possible cost"
-
-
-def _places(folder: Path) -> Iterator[tuple[str, str]]:
-    yield "public", str(folder)
-    yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
-    yield "latest", str(folder.parent / LATEST)
-    private = folder.parent.parent / PRIVATE / folder.name
-    yield "private", str(private)
-    if (private / REPORT).exists():
-        yield "report", str(private / REPORT)
+    return "  checks" if stage.startswith(CHECK_PREFIX) else stage

@@ -1,4 +1,4 @@
-"""Dagster's pages on the demo, in a home folder of their own, until somebody stops them."""
+"""Run the Dagster UI on the demo, with its own DAGSTER_HOME, until it is interrupted."""
 
 import os
 import signal
@@ -15,65 +15,65 @@ from setanon_core.errors import SetanonError
 from setanon_dagster.demo.release import DEMO, demo_folder
 
 SETTINGS: Final = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
-DEFINITIONS: Final = "setanon_dagster.demo.code_location"
+CODE_LOCATION: Final = "setanon_dagster.demo.code_location"
 
-PATIENCE: Final = 30.0
-"""Seconds that Dagster has to stop what it has started."""
+STOP_TIMEOUT: Final = 30.0
+"""Seconds that Dagster has to stop its child processes before it is killed."""
 
-LOOK_EVERY: Final = 0.2
-"""Seconds between two looks at whether somebody wants it to stop."""
+POLL_INTERVAL: Final = 0.2
+"""Seconds between two checks for a stop signal."""
 
 
 class MissingServerError(SetanonError):
-    """There is no web server to start."""
+    """dagster-webserver is not installed."""
 
 
 def require_server() -> None:
-    """Refuse to promise pages that nobody can serve."""
+    """Raise if dagster-webserver is not installed."""
     if find_spec("dagster_webserver") is None:
         raise MissingServerError(
-            "The pages must be served by dagster-webserver, which is not installed. Install "
-            "setanon[ui]."
+            "The Dagster UI requires dagster-webserver, which is not installed. Run: pip install "
+            "'setanon[ui]'"
         )
 
 
 def serve(home: Path, port: int) -> int:
-    """Run `dagster dev` until SIGINT or SIGTERM, and hand on how it ended."""
-    command = [sys.executable, "-m", "dagster", "dev", "-m", DEFINITIONS, "-p", str(port)]
-    asked: list[float] = []
-    # Before the child is started: it would inherit a shell's wish to have them ignored.
-    before = {
-        each: signal.signal(each, lambda *_: asked.append(monotonic()))
-        for each in (signal.SIGINT, signal.SIGTERM)
+    """Run `dagster dev` until SIGINT or SIGTERM; return its exit code, or 0 if interrupted."""
+    command = [sys.executable, "-m", "dagster", "dev", "-m", CODE_LOCATION, "-p", str(port)]
+    stop_times: list[float] = []
+    # Before the child starts: it would inherit ignored signals from a shell.
+    previous = {
+        number: signal.signal(number, lambda *_: stop_times.append(monotonic()))
+        for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        # In a session of its own, it hears Ctrl-C from here only, once, and not from the terminal.
-        with subprocess.Popen(  # noqa: S603 - our own interpreter, and arguments of our own
+        # A new session: the child gets Ctrl-C from this process only, and only once.
+        with subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             command, env=environment(home), start_new_session=True
         ) as child:
-            code = _wait(child, asked)
+            code = _wait(child, stop_times)
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    return 0 if asked else code
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 0 if stop_times else code
 
 
-def _wait(child: subprocess.Popen[bytes], asked: Sequence[float]) -> int:
-    """Wait for the child; once it is asked to stop, tell it, and be patient for a while."""
-    told = False
+def _wait(child: subprocess.Popen[bytes], stop_times: Sequence[float]) -> int:
+    """Wait for the child; after a stop signal send SIGINT, and kill it after a timeout."""
+    interrupted = False
     while True:
         with suppress(subprocess.TimeoutExpired):
-            return child.wait(LOOK_EVERY)
-        if asked and not told:
-            # Of the signals, Dagster stops its own children for this one.
+            return child.wait(POLL_INTERVAL)
+        if stop_times and not interrupted:
+            # Dagster stops its child processes on SIGINT only.
             child.send_signal(signal.SIGINT)
-            told = True
-        elif asked and monotonic() - asked[0] > PATIENCE:
+            interrupted = True
+        elif stop_times and monotonic() - stop_times[0] > STOP_TIMEOUT:
             os.killpg(child.pid, signal.SIGKILL)
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of Dagster: a home that exists, and the folder of the demo."""
+    """Environment of Dagster: an existing DAGSTER_HOME, and the folder of the demo."""
     folder = home.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "dagster.yaml"

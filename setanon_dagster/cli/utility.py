@@ -1,4 +1,4 @@
-"""The command `utility`: scores of a release made in memory, as lines of text."""
+"""The command `utility`: utility measures of a release made in memory, as lines of text."""
 
 from collections.abc import Iterable, Iterator
 from math import isfinite
@@ -11,7 +11,9 @@ from setanon_dagster.report.comparison import table_utility
 
 NAME_WIDTH: Final = 46
 
-HEADER: Final = f"{'score':<{NAME_WIDTH}} {'original':>9} {'release':>9} {'paper':>9} {'cases':>11}"
+HEADER: Final = (
+    f"{'measure':<{NAME_WIDTH}} {'original':>9} {'release':>9} {'paper':>9} {'cases':>11}"
+)
 
 
 def source_utility(config: ReleaseConfig) -> tuple[UtilityMeasure, ...]:
@@ -19,11 +21,13 @@ def source_utility(config: ReleaseConfig) -> tuple[UtilityMeasure, ...]:
     return table_utility(raw_table(config.source), config.source.kind, config.params())
 
 
-def format_scores(scores: Iterable[UtilityMeasure]) -> Iterator[str]:
-    """One line per score, below the header."""
-    for score in scores:
-        cells = " ".join(_cell(value) for value in (score.original, score.release, score.paper))
-        yield f"{score.name:<{NAME_WIDTH}} {cells} {score.cases:>11,}"
+def format_measures(measures: Iterable[UtilityMeasure]) -> Iterator[str]:
+    """One line per measure, below the header."""
+    for measure in measures:
+        cells = " ".join(
+            _cell(value) for value in (measure.original, measure.release, measure.paper)
+        )
+        yield f"{measure.name:<{NAME_WIDTH}} {cells} {measure.cases:>11,}"
 
 
 def _cell(value: float) -> str:

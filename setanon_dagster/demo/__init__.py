@@ -1,1 +1,1 @@
-"""A synthetic log, and its release."""
+"""A synthetic search log, and its release."""

@@ -1,4 +1,4 @@
-"""The demo's definitions, for `workspace.yaml` and `setanon ui`; to load them writes nothing."""
+"""Dagster definitions of the demo, for `workspace.yaml` and `setanon ui`; writes no files."""
 
 import dagster as dg
 
@@ -7,6 +7,6 @@ from setanon_dagster.demo.release import demo_config, demo_folder
 
 defs = dg.Definitions.merge(
     build_setanon_definitions(demo_config(demo_folder())),
-    # A process for each step would take longer to start than a step of the demo to run.
+    # Starting one process per step would take longer than the steps of the demo.
     dg.Definitions(executor=dg.in_process_executor),
 )

@@ -1,4 +1,4 @@
-"""The demo as a release: where it is, and a log that is written when it is first read."""
+"""Configuration of the demo release; its log is generated when it is first read."""
 
 import os
 from pathlib import Path
@@ -8,32 +8,31 @@ from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.demo.log import write_demo_log
 from setanon_dagster.sources.source import Source
 from setanon_dagster.storage.connection import connect
-from setanon_dagster.storage.parquet import read_parquet
 
 DEMO: Final = "SETANON_DEMO"
-"""The environment variable with the folder of the demo."""
+"""Environment variable with the folder of the demo."""
 
 FOLDER: Final = ".setanon-demo"
 LOG: Final = "demo_log.tsv"
 USERS: Final = 10_000
 
-LOOK: Final = """
+SAMPLE: Final = """
     WITH threads AS (
         SELECT thread_id, string_agg(query, ' / ' ORDER BY position) AS queries,
             list_sort(list_distinct(string_split(string_agg(query, ' '), ' '))) AS keywords
         FROM published GROUP BY thread_id)
-    SELECT thread_id, queries, shared
-    FROM (SELECT *, count(*) OVER (PARTITION BY keywords) AS shared FROM threads)
+    SELECT thread_id, queries, sharing
+    FROM (SELECT *, count(*) OVER (PARTITION BY keywords) AS sharing FROM threads)
     WHERE len(keywords) > 1 ORDER BY thread_id LIMIT ?"""
-"""Threads of one keyword alone would show little."""
+"""Threads with at least two keywords, and the number of threads with the same set."""
 
 
 class DemoSource(Source):
-    """A log that is there as soon as somebody asks for its files; to name it writes nothing."""
+    """The synthetic log; created when its paths are requested, not when it is configured."""
 
     @property
     def paths(self) -> list[Path]:
-        """The file of the log, made up now if it is missing."""
+        """Path of the log, which is generated if it does not exist."""
         path = Path(str(self.uri))
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,13 +41,12 @@ class DemoSource(Source):
 
 
 def demo_folder() -> Path:
-    """The folder that the environment names, or one where the process runs."""
+    """Folder of the demo: `SETANON_DEMO`, or `.setanon-demo` in the working directory."""
     return Path(os.environ.get(DEMO) or FOLDER).absolute()
 
 
 def demo_config(folder: Path, k: int = 3) -> ReleaseConfig:
-    """What is asked of the demo."""
-    # Its users are made up: their words may be shown.
+    """Configuration of the demo release; its users are synthetic, so threads may be shown."""
     return ReleaseConfig(
         name="demo",
         source=DemoSource(str(folder / LOG)),
@@ -59,12 +57,15 @@ def demo_config(folder: Path, k: int = 3) -> ReleaseConfig:
     )
 
 
-def published_threads(path: Path, most: int) -> list[tuple[str, str, int]]:
-    """Some threads of a published file of queries: id, queries, and threads of the same keywords.
+def published_threads(path: Path, limit: int) -> list[tuple[str, str, int]]:
+    """Sample of a published file of queries: thread id, queries, threads with the same set.
 
-    For made-up data only: a terminal is no place for other people's queries.
+    For synthetic data only: queries of real users must not be printed.
     """
+    # Imported here: `setanon verify` imports this module without pyarrow.
+    from setanon_dagster.storage.parquet import read_parquet
+
     with connect() as connection:
         read_parquet(path, connection, "the release").create_view("published")
-        found: list[tuple[str, str, int]] = connection.execute(LOOK, [most]).fetchall()
-    return found
+        rows: list[tuple[str, str, int]] = connection.execute(SAMPLE, [limit]).fetchall()
+    return rows

@@ -31,7 +31,7 @@ def sweep_totals(
 def table_utility(raw: pa.Table, kind: str, params: ReleaseParams) -> tuple[UtilityMeasure, ...]:
     """Utility of a release of `raw`, of the original, and of the paper's method.
 
-    A log is scored by suggestions, refinements and keywords; baskets by association rules and
+    A log is measured by suggestions, refinements and keywords; baskets by association rules and
     items. `raw` is the table of the stage `raw_log` or `raw_baskets`; `kind` is its source's.
     """
     if kind == "baskets":

@@ -176,15 +176,15 @@ def utility_table(report: Report) -> Table:
     """Utility of the original, of this release, and of a release by the paper's method."""
     return Table(
         "Utility",
-        ("score", "original", "this release", "paper's method"),
+        ("measure", "original", "this release", "paper's method"),
         tuple(
-            (each.name, *map(_score, (each.original, each.release, each.paper)))
+            (each.name, *map(_value, (each.original, each.release, each.paper)))
             for each in report.utility
         ),
     )
 
 
-def _score(value: float) -> str:
+def _value(value: float) -> str:
     return f"{value:,.4g}" if isfinite(value) else NONE
 
 

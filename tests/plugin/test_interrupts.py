@@ -42,7 +42,7 @@ def test_unnoticed_interrupt_stops_the_run_before_publication(tmp_path):
     config = ReleaseConfig(name="log", source=Source(str(log)), k=3, out=str(tmp_path / "out"))
     observer = SimpleNamespace(
         started=lambda _: None,
-        moved=lambda *_: None,
+        advanced=lambda *_: None,
         finished=interrupt_unnoticed,
         failed=lambda _: None,
     )

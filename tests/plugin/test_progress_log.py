@@ -1,12 +1,8 @@
 """Progress messages: rate limit, rate and remaining time, with a fake clock."""
 
-from io import StringIO
-
 import pytest
-from rich.console import Console
 
 from setanon_core.runtime.progress import listen_to_progress, report_progress
-from setanon_dagster.cli.progress import ReleaseProgress
 from setanon_dagster.runtime.progress_log import ProgressLogger, progress_message
 
 
@@ -62,23 +58,3 @@ def test_nested_listeners_receive_progress_only_inside_their_block():
         report_progress("b", 3)
     report_progress("c", 5)
     assert (outer, inner) == ([("a", 1, 2), ("b", 3, 0)], [("a", 1, 2)])
-
-
-def test_terminal_shows_progress_of_the_running_step():
-    out = StringIO()
-    progress = ReleaseProgress(Console(file=out, force_terminal=True, width=80))
-    progress.moved("threads", 1, 2)
-    progress.pace.interval = 0
-    progress.started("threads")
-    progress.moved("threads", 50, 100)
-    progress.finished("threads", {}, 1.0)
-    assert "threads: 50 of 100" in out.getvalue()
-
-
-def test_output_to_a_file_shows_no_progress():
-    out = StringIO()
-    progress = ReleaseProgress(Console(file=out, width=80))
-    progress.started("threads")
-    progress.pace.interval = 0
-    progress.moved("threads", 50, 100)
-    assert not out.getvalue()

@@ -172,7 +172,7 @@ def serving(folder: Path) -> Iterator[Server]:
     server = Server(f"http://127.0.0.1:{_free_port()}", folder)
     log = folder / "ui.log"
     port = server.url.rpartition(":")[2]
-    command = [sys.executable, "-m", "setanon_dagster.cli.main", "ui", "--port", port]
+    command = [sys.executable, "-m", "setanon_dagster.cli", "ui", "--port", port]
     with (
         log.open("wb") as said,
         subprocess.Popen(  # noqa: S603 - our own interpreter, and arguments of our own

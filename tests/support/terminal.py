@@ -1,22 +1,22 @@
-"""The command line as the tests call it, and a small log whose words nobody may see."""
+"""Call the command line in-process, on a small log whose words must never be printed."""
 
 from click.testing import CliRunner
 
 from setanon_dagster.cli.main import main
 
 WORDS = ("glimmerwick", "thornbury", "quillfeather", "ambershot", "quxxolot", "kestrel")
-"""Words and users of the data, and of nothing else: no output may have them."""
+"""Words and users of the data; no output may contain them."""
 
 ROWS = [
     *((f"kestrel{n}", f"2006-03-01 08:0{n}:00", "glimmerwick thornbury") for n in range(5)),
     *((f"kestrel{n}", f"2006-03-02 09:0{n}:00", "quillfeather ambershot") for n in range(5)),
     ("kestrel5", "2006-03-03 10:00:00", "quxxolot"),
 ]
-"""Five users look for each of two things; one is alone with a third."""
+"""Two sets of keywords shared by five users each, and one keyword of a single user."""
 
 
-def text(rows, mark="\t"):
-    return "".join(mark.join(row) + "\n" for row in rows)
+def text(rows, delimiter="\t"):
+    return "".join(delimiter.join(row) + "\n" for row in rows)
 
 
 def write_log(folder, rows=ROWS):
@@ -26,12 +26,12 @@ def write_log(folder, rows=ROWS):
 
 
 def call(*arguments):
-    """Run a command; whatever it says, it says nothing of the data."""
-    result = CliRunner().invoke(main, [str(each) for each in arguments])
-    assert silent(result.output)
+    """Run a command; its output must contain neither data nor a traceback."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert has_no_data(result.output)
     assert "Traceback" not in result.output
     return result
 
 
-def silent(output):
+def has_no_data(output):
     return not [word for word in WORDS if word in output]

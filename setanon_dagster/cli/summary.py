@@ -1,0 +1,87 @@
+"""Summary of a release, and of a verdict, in numbers."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from setanon_core.model.verdict import Verdict
+from setanon_dagster import metadata_keys as keys
+
+
+def print_line(console: Console, text: str, style: str | None = None) -> None:
+    """Print one line without wrapping, markup or highlighting: it may contain a long path."""
+    console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_summary(
+    console: Console,
+    folder: Path,
+    certificate: Mapping[str, Any],
+    counts: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Print what was published, its cost, and its paths; `counts` has the metadata by stage."""
+    print_line(
+        console, f"\n{folder.name} is published, {certificate['k']}-anonymous.", "bold green"
+    )
+    for name, value in (*_data(counts), *_costs(certificate), *_paths(folder)):
+        print_line(console, f"  {name:<13}{value}")
+
+
+def print_verdict(console: Console, verdict: Verdict, *, users: bool) -> None:
+    """Print the counts of a verdict; `users` tells whether groups were counted in users."""
+    unit = "users" if users else "threads"
+    lines = {
+        "threads": f"{verdict.records:,}",
+        "groups": f"{verdict.groups:,}, the smallest of {verdict.smallest_group:,} {unit}",
+        "violations": f"{verdict.violations:,} threads in {verdict.violating_groups:,} groups",
+    }
+    for name, value in lines.items():
+        print_line(console, f"  {name:<13}{value}")
+
+
+def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    users = next((stage[keys.USERS] for stage in counts.values() if keys.USERS in stage), None)
+    if users is not None:
+        yield "users", f"{users:,}"
+    rejected = {
+        key.removeprefix(keys.REJECTED): count
+        for key, count in counts.get("rejected_rows", {}).items()
+        if key.startswith(keys.REJECTED)
+    }
+    if any(rejected.values()):
+        reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(rejected.items()) if n)
+        yield "rejected", f"{sum(rejected.values()):,} lines ({reasons})"
+
+
+def _costs(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    cost, verdict = certificate["cost"], certificate["verdict"]
+    yield "threads", f"{cost['threads']:,}, {verdict['records']:,} of them published"
+    yield "groups", f"{verdict['groups']:,}, the smallest of {verdict['smallest_group']:,} users"
+    for name in ("additions", "deletions", "withdrawals", "respellings"):
+        yield name, f"{cost[name]:,}"
+    yield "retained", f"{cost['retained']:.1%} of {cost['keywords']:,} keywords"
+    yield "factor", _factor(cost["factor"])
+
+
+def _factor(factor: float | None) -> str:
+    """Upper bound of the cost relative to the least possible cost."""
+    if factor is None:
+        return "unknown: no lower bound was found"
+    return f"at most {factor:.3f} times the least possible cost"
+
+
+def _paths(folder: Path) -> Iterator[tuple[str, str]]:
+    # Imported here: `setanon verify` uses this module without pyarrow.
+    from setanon_dagster.gate.publish import LATEST
+    from setanon_dagster.report.build import REPORT
+    from setanon_dagster.storage.folders import PRIVATE
+
+    yield "public", str(folder)
+    yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
+    yield "latest", str(folder.parent / LATEST)
+    private = folder.parent.parent / PRIVATE / folder.name
+    yield "private", str(private)
+    if (private / REPORT).exists():
+        yield "report", str(private / REPORT)

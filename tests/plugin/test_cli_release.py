@@ -1,0 +1,214 @@
+"""The command `release`: what it publishes, what it prints, and its exit codes."""
+
+import gzip
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.terminal import ROWS, WORDS, call, has_no_data, text, write_log
+
+pytest.importorskip("dagster")
+pytest.importorskip("great_expectations")
+
+from setanon_dagster import assets
+from setanon_dagster.cli import main
+from setanon_dagster.sources.read import read_source
+
+ROOT = Path(__file__).parents[2]
+QUERIES = [("thread_id", "VARCHAR"), ("position", "BIGINT"), ("query", "VARCHAR")]
+SETS = [("thread_id", "VARCHAR"), ("keywords", "VARCHAR[]")]
+
+
+def columns(path):
+    with duckdb.connect() as connection:
+        relation = connection.read_parquet(str(path))
+        return list(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def tsv_with_header(folder):
+    return [write_log(folder)]
+
+
+def tsv_without_header(folder):
+    path = folder / "log.tsv"
+    path.write_text(text(ROWS))
+    return [path, "--no-header", "--format", "sets"]
+
+
+def gzip_csv_with_other_columns(folder, rows=ROWS):
+    path = folder / "log.csv.gz"
+    path.write_bytes(gzip.compress(text([("Who", "When", "What"), *rows], ";").encode()))
+    return [path, "--delimiter", ";", "--user-column", 0, "--time-column", "When",
+            "--query-column", "what", "--header"]  # fmt: skip
+
+
+def parquet_file(folder):
+    path = folder / "log.parquet"
+    users, times, queries = zip(*ROWS, strict=True)
+    parquet.write_table(pa.table({"user": users, "time": times, "query": queries}), path)
+    return [path]
+
+
+def baskets_by_line(folder):
+    path = folder / "baskets.txt"
+    path.write_text(text([(f"kestrel{n}", "glimmerwick", "thornbury") for n in range(4)]))
+    return [path, "--kind", "baskets", "--layout", "lines", "--with-user", "--delimiter", r"\t"]
+
+
+def baskets_by_item(folder):
+    path = folder / "baskets.csv"
+    items = [(str(n), word) for n in range(4) for word in WORDS[:2]]
+    path.write_text(text([("record", "item"), *items], ","))
+    return [path, "--kind", "baskets", "--name", "shop"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (tsv_with_header, (11, "queries", "log")),
+        (tsv_without_header, (11, "sets", "log")),
+        (gzip_csv_with_other_columns, (11, "queries", "log")),
+        (parquet_file, (11, "queries", "log")),
+        (baskets_by_line, (8, "sets", "baskets")),
+        (baskets_by_item, (8, "sets", "shop")),
+    ],
+)
+def test_options_describe_the_source(tmp_path, monkeypatch, source, expected):
+    configs = []
+    monkeypatch.setattr(main, "_release", configs.append)
+    result = call("release", *source(tmp_path), "--k", 3, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    (config,) = configs
+    read = read_source(config.source)
+    assert (len(read.accepted), config.format, config.name) == expected
+    assert (len(read.rejected), config.k) == (0, 3)
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A release of the small log: its folder, and the result of the command."""
+    folder = tmp_path_factory.mktemp("cli")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SETANON_SECRET", "made up for this test")
+        result = call("release", *tsv_with_header(folder), "--k", 3, "--out", folder / "out")
+    assert result.exit_code == 0, result.output
+    return folder / "out", result
+
+
+@pytest.fixture
+def out(released):
+    return released[0]
+
+
+def latest(out):
+    return (out / "releases" / "latest").readlink()
+
+
+def test_release_of_queries_has_exactly_these_columns(released):
+    out, result = released
+    folder = (out / "releases" / "latest").resolve()
+    assert columns(folder / "threads.parquet") == QUERIES
+    assert folder.name.startswith("log-")
+    assert str(folder) in result.stdout
+
+
+def test_release_of_baskets_has_exactly_these_columns(tmp_path):
+    out = tmp_path / "out"
+    result = call("release", *baskets_by_line(tmp_path), "--k", 3, "--out", out)
+    assert result.exit_code == 0, result.output
+    folder = (out / "releases" / "latest").resolve()
+    assert columns(folder / "threads.parquet") == SETS
+    assert folder.name.startswith("baskets-")
+    assert "4 of them published" in result.stdout
+    ledger = out / "private" / folder.name / "ledger.parquet"
+    assert call("verify", folder, "--k", 3, "--ledger", ledger).exit_code == 0
+
+
+def test_summary_has_the_cost_and_each_stage_has_a_line(released):
+    _, result = released
+    summary = dict(
+        line.split(maxsplit=1) for line in result.stdout.splitlines() if line[:2] == "  "
+    )
+    assert summary["users"] == "6"
+    assert summary["threads"] == "11, 10 of them published"
+    assert summary["groups"] == "2, the smallest of 5 users"
+    costs = ("additions", "deletions", "withdrawals", "respellings")
+    assert [summary[name] for name in costs] == ["0", "1", "1", "0"]
+    assert summary["retained"] == "95.2% of 21 keywords"
+    assert summary["factor"] == "at most 1.000 times the least possible cost"
+    stages = [line.split()[0] for line in result.stderr.splitlines() if line[:1] != " "]
+    assert stages == ["raw_log", "threads", "clusters", "anonymized_threads", "release"]
+
+
+def test_rejected_lines_are_counted_by_reason(tmp_path):
+    rows = [*ROWS, ("kestrel9", "soon", "quxxolot")]
+    source = gzip_csv_with_other_columns(tmp_path, rows)
+    result = call("release", *source, "--k", 3, "--out", tmp_path / "out")
+    assert "1 lines (time unreadable 1)" in result.stdout
+
+
+def test_refused_release_exits_1_and_leaves_latest_unchanged(out):
+    before = latest(out)
+    result = call("release", out.parent / "log.tsv", "--k", 7, "--out", out)
+    assert result.exit_code == 1
+    assert "Error: k = 7 must leave something to publish; 11 threads were" in result.stderr
+    assert latest(out) == before
+    assert "published, " not in result.stdout
+
+
+def test_failed_check_exits_1_with_the_name_of_the_check(out, monkeypatch):
+    anonymize_clusters = assets.anonymize_clusters
+
+    def anonymize_wrongly(clusters, params, *_):
+        result = anonymize_clusters(clusters, params)
+        threads = result.threads.read_all().slice(4)
+        is_first = pa.array([True] + [False] * (len(threads) - 1))
+        queries = pa.compute.if_else(is_first, "quxxolot", threads["query"])
+        column = threads.column_names.index("query")
+        return replace(result, threads=threads.set_column(column, "query", queries))
+
+    before = latest(out)
+    monkeypatch.setattr(assets, "anonymize_clusters", anonymize_wrongly)
+    result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
+    assert result.exit_code == 1
+    assert "Error: All checks must pass; every_set_has_k_users" in result.stderr
+    assert latest(out) == before
+
+
+def test_internal_error_exits_1_without_its_message(out, monkeypatch):
+    def broken(*_):
+        raise ValueError(*WORDS)
+
+    monkeypatch.setattr(assets, "anonymize_clusters", broken)
+    result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
+    assert result.exit_code == 1
+    assert "ValueError" in result.stderr
+    monkeypatch.setattr(main, "verify_file", broken)
+    result = call("verify", out / "releases" / "latest", "--k", 3)
+    assert result.exit_code == 1
+    assert "Internal error: ValueError in broken" in result.stderr
+    assert "message withheld" in result.stderr
+
+
+@pytest.mark.slow
+def test_process_prints_nothing_of_dagster_and_sets_exit_codes(tmp_path):
+    def run(*arguments):
+        return subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-m", "setanon_dagster.cli", *map(str, arguments)], cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+
+    assert run("--version").stdout.startswith("setanon, version ")
+    completed = run("release", *tsv_with_header(tmp_path), "--k", 3, "--out", tmp_path / "out")
+    assert completed.returncode == 0, completed.stderr
+    assert has_no_data(completed.stdout + completed.stderr)
+    # Dagster's log and warnings of libraries are not printed.
+    assert len(completed.stderr.splitlines()) == 9
+    assert run("release", tmp_path / "log.tsv", "--k", 3).returncode == 2
