@@ -89,7 +89,7 @@ def descriptions(owner: type) -> Mapping[str, str]:
     for base in reversed([base for base in owner.__mro__ if is_dataclass(base)]):
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except OSError:
+        except (OSError, TypeError):
             continue  # installed without source code
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
         for field, docstring in pairwise(body):
