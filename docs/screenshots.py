@@ -21,8 +21,8 @@ from support.driving import CHECKED, GROUP, JOB, QUIET, Server, browsing, chromi
 
 from setanon_dagster.cli.sweep import sweep_rows
 from setanon_dagster.demo.release import demo_config
+from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.build import STAGES, report_of, write_report
-from setanon_dagster.report.counts import open_stages
 from setanon_dagster.report.model import sweep_points
 
 IMAGES: Final = Path(__file__).parent / "images"

@@ -1,8 +1,8 @@
-"""Asset checks: what people see of a release's promises in Dagster, and what stops a run early.
+"""Asset checks: the promises of a release in the Dagster UI; a failed check stops the run.
 
-They are not the gate: a run without checks would pass them by, and so the publishing asset
-verifies for itself. Great Expectations judges the promises of a release, on counts made by DuckDB;
-the stages before it are judged by DuckDB alone.
+The checks are not the gate: a run may skip them, so the release asset verifies by itself. Great
+Expectations validates the promises of a release on counts made by DuckDB. The checks of the stages
+before it need DuckDB only.
 """
 
 import re
@@ -19,151 +19,156 @@ import dagster as dg
 
 from setanon_core.params import Format, Params
 from setanon_dagster.metadata_keys import LINES, OUTSIDE
-from setanon_dagster.quality.gathering import Connection, Files, opened
 from setanon_dagster.quality.gx_worker import validate
-from setanon_dagster.quality.release_counts import PROMISES
+from setanon_dagster.quality.promises import PROMISES, ReleasePromises
 from setanon_dagster.quality.stage_counts import (
-    OF_CLUSTERS,
-    OF_LINES,
-    OF_THREADS,
-    Sentences,
+    CLUSTER_CHECKS,
+    LINE_CHECKS,
+    THREAD_CHECKS,
+    StageCheck,
     count_clusters,
     count_lines,
     count_threads,
 )
-from setanon_dagster.quality.validation import Finding, PromisedValues
+from setanon_dagster.quality.stage_views import Files, open_stages
+from setanon_dagster.quality.validation import CheckOutcome
+from setanon_dagster.verifier.sql import Connection
 
 ALL: Final = "all"
-"""The folder of the Data Docs where there are no partitions."""
+"""Folder of the Data Docs of a release without partitions."""
 
-SAID: Final = {"lines": LINES, "outside": OUTSIDE}
-"""What the reader says in the metadata of a materialization; outside the partition, that is."""
+LINE_METADATA: Final = {"lines": LINES, "outside": OUTSIDE}
+"""Counts of a check, and the materialization metadata they are read from."""
 
-Findings = Mapping[str, Finding]
+Outcomes = Mapping[str, CheckOutcome]
 Opener = Callable[[Files], AbstractContextManager[Connection]]
-"""Opens the files of a check, within the limits that are given for all."""
+"""Opens the files of a check, with the limits of all checks."""
 
 
-def build_checks(  # noqa: PLR0913 - the knobs, each by name
+def build_checks(  # noqa: PLR0913 - parameters, each by name
     keys: Mapping[str, dg.AssetKey],
     *,
     k: int,
     min_owners: int | None = None,
-    format: Format = "queries",  # noqa: A002 - the knob's name everywhere
+    format: Format = "queries",  # noqa: A002 - the name of the parameter everywhere
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     docs: Path | None = None,
     name: str = "setanon",
     memory: str | None = None,
     spill: Path | None = None,
 ) -> list[dg.AssetChecksDefinition]:
-    """The blocking checks of a release's assets, given their keys by the names of the stages.
+    """Build the blocking checks of the assets of a release; `keys` are their keys by stage.
 
-    Inputs come from the assets' IO managers as paths of Parquet files. Data Docs go into a folder
-    of `docs` that is named for the partition; they are private, as the report is. `name` tells
-    the steps of one release from those of another. `memory` ("1GB") limits DuckDB, which spills
-    into a folder made in `spill`.
+    The IO managers of the assets must load inputs of type `Path` as paths of Parquet files. Data
+    Docs are written into a folder of `docs` per partition; they are private. `name` makes the step
+    names of several releases distinct. `memory` ("1GB") limits DuckDB, which spills into a
+    temporary folder in `spill`.
     """
-    asked = PromisedValues(
+    promises = ReleasePromises(
         k=k, min_owners=Params(k, min_owners=min_owners).required_owners, format=format
     )
-    raw = "raw_log" if "raw_log" in keys else "raw_baskets"
-    promises: Sentences = {
-        check: (Template(said).substitute(k=k, min_owners=asked.min_owners, format=format), ())
-        for check, said in PROMISES.items()
+    values = {"k": k, "min_owners": promises.min_owners, "format": format}
+    release_checks = {
+        check: StageCheck(Template(description).substitute(values))
+        for check, description in PROMISES.items()
     }
-    before = [stage for stage in (raw, "threads", "clusters") if stage in keys]
+    raw = "raw_log" if "raw_log" in keys else "raw_baskets"
+    upstream = [stage for stage in (raw, "threads", "clusters") if stage in keys]
     build = partial(_definition, name, keys, partitions_def)
-    limited = partial(opened, memory=memory, spill=spill)
-    look = partial(_stage, limited)
-    made = [
-        build((raw, "rejected_rows"), OF_LINES, partial(_lines, limited, raw, keys[raw])),
-        build(("clusters",), OF_CLUSTERS, partial(look, count_clusters, OF_CLUSTERS)),
+    opener = partial(open_stages, memory=memory, spill=spill)
+    definitions = [
+        build((raw, "rejected_rows"), LINE_CHECKS, partial(_check_lines, opener, raw, keys[raw])),
         build(
-            ("anonymized_threads", "ledger", "cost_report", *before),
-            promises,
-            partial(_promises, limited, asked, docs),
+            ("clusters",),
+            CLUSTER_CHECKS,
+            partial(_check_stage, opener, count_clusters, CLUSTER_CHECKS),
+        ),
+        build(
+            ("anonymized_threads", "ledger", "cost_report", *upstream),
+            release_checks,
+            partial(_check_release, opener, promises, docs),
         ),
     ]
     if "threads" in keys:
-        find = partial(look, count_threads, OF_THREADS)
-        made.append(build(("threads", raw), OF_THREADS, find))
-    return made
+        run = partial(_check_stage, opener, count_threads, THREAD_CHECKS)
+        definitions.append(build(("threads", raw), THREAD_CHECKS, run))
+    return definitions
 
 
-def _definition(  # noqa: PLR0913, PLR0917 - three are bound at once, above
+def _definition(  # noqa: PLR0913, PLR0917 - the first three are bound by the caller
     name: str,
     keys: Mapping[str, dg.AssetKey],
     partitions_def: dg.PartitionsDefinition[Any] | None,
     stages: tuple[str, ...],
-    sentences: Sentences,
-    find: Callable[[Files, dg.AssetCheckExecutionContext], Findings],
+    checks: Mapping[str, StageCheck],
+    run: Callable[[Files, dg.AssetCheckExecutionContext], Outcomes],
 ) -> dg.AssetChecksDefinition:
-    """Checks of the first of these stages, made in one step; the others are looked at too."""
+    """Define the checks of the first of `stages` as one step; the other stages are inputs."""
     checked, *others = stages
     with warnings.catch_warnings():
-        # Without partitions, a check would be handed the files of all of them.
+        # Without partitions_def, a check would get the files of all partitions.
         warnings.simplefilter("ignore", dg.PreviewWarning)
         specs = [
             dg.AssetCheckSpec(
                 check,
                 asset=keys[checked],
-                description=sentence,
+                description=description,
                 additional_deps=[keys[stage] for stage in others],
                 blocking=True,
                 partitions_def=partitions_def,
             )
-            for check, (sentence, _) in sentences.items()
+            for check, (description, _) in checks.items()
         ]
 
-    def check(
+    def step(
         context: dg.AssetCheckExecutionContext, **files: Path
     ) -> Iterator[dg.AssetCheckResult]:
         try:
-            findings = find(files, context)
-        except Exception as error:  # noqa: BLE001 - what could not be checked has failed
-            findings = dict.fromkeys(sentences, Finding.of_error(error))
+            outcomes = run(files, context)
+        except Exception as error:  # noqa: BLE001 - a check that could not run has failed
+            outcomes = dict.fromkeys(checks, CheckOutcome.of_error(error))
         for spec in specs:
-            yield _result(spec, findings[spec.name])
+            yield _result(spec, outcomes[spec.name])
 
-    # Dagster reads off the parameters what to ask the IO manager for, and has no other way.
-    own = signature(check).parameters["context"]
-    asked = [Parameter(s, Parameter.POSITIONAL_OR_KEYWORD, annotation=Path) for s in stages]
-    check.__signature__ = Signature([own, *asked])  # type: ignore[attr-defined]
-    check.__annotations__ = {"context": own.annotation, **dict.fromkeys(stages, Path)}
+    # Dagster reads the inputs from the signature only.
+    context = signature(step).parameters["context"]
+    inputs = [Parameter(s, Parameter.POSITIONAL_OR_KEYWORD, annotation=Path) for s in stages]
+    step.__signature__ = Signature([context, *inputs])  # type: ignore[attr-defined]
+    step.__annotations__ = {"context": context.annotation, **dict.fromkeys(stages, Path)}
     return dg.multi_asset_check(
         name=f"{name}__check_{checked}",
         specs=specs,
         ins={stage: keys[stage] for stage in stages},
         can_subset=False,
-    )(check)
+    )(step)
 
 
-def _result(spec: dg.AssetCheckSpec, finding: Finding) -> dg.AssetCheckResult:
-    said = spec.description or spec.name
-    if finding.error is not None:
-        said = f"This could not be checked, and so has failed ({finding.error}): {said}"
-    elif not finding.passed:
-        said = f"This does not hold: {said}"
+def _result(spec: dg.AssetCheckSpec, outcome: CheckOutcome) -> dg.AssetCheckResult:
+    description = spec.description or spec.name
+    if outcome.error is not None:
+        description = f"Failed, could not be checked ({outcome.error}): {description}"
+    elif not outcome.passed:
+        description = f"This does not hold: {description}"
     return dg.AssetCheckResult(
-        passed=finding.passed,
+        passed=outcome.passed,
         asset_key=spec.asset_key,
         check_name=spec.name,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=said,
-        metadata={count: dg.MetadataValue.int(n) for count, n in finding.counts.items()},
+        description=description,
+        metadata={name: dg.MetadataValue.int(n) for name, n in outcome.counts.items()},
     )
 
 
-def _promises(
-    limited: Opener,
-    asked: PromisedValues,
+def _check_release(
+    opener: Opener,
+    promises: ReleasePromises,
     docs: Path | None,
     files: Files,
     context: dg.AssetCheckExecutionContext,
-) -> Findings:
+) -> Outcomes:
     partition = context.partition_key if context.has_partition_key else None
     folder = None if docs is None else data_docs_folder(docs, partition)
-    return validate(partial(limited, files), asked, folder)
+    return validate(partial(opener, files), promises, folder)
 
 
 def data_docs_folder(docs: Path, partition: str | None) -> Path:
@@ -171,47 +176,56 @@ def data_docs_folder(docs: Path, partition: str | None) -> Path:
     return docs / re.sub(r"[^\w.-]", "_", ALL if partition is None else partition)
 
 
-def _lines(
-    limited: Opener,
+def _check_lines(
+    opener: Opener,
     raw: str,
     key: dg.AssetKey,
     files: Files,
     context: dg.AssetCheckExecutionContext,
-) -> Findings:
-    with limited(files) as connection:
+) -> Outcomes:
+    with opener(files) as connection:
         counts = count_lines(connection, raw)
-    said = _said(context, key)
-    if "lines" in said:
-        known = counts["accepted"] + counts["rejected"] + said.get("outside", 0)
-        counts |= {**said, "unexplained": abs(said["lines"] - known)}
-    return _findings(counts, OF_LINES)
+    return line_outcomes(counts, _line_metadata(context, key))
 
 
-def _said(context: dg.AssetCheckExecutionContext, key: dg.AssetKey) -> dict[str, int]:
-    """What the reader of the source said: lines read, and those outside the partition."""
-    part = [context.partition_key] if context.has_partition_key else None
-    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=part)
-    for record in context.instance.fetch_materializations(wanted, limit=1).records:
+def line_outcomes(counts: Mapping[str, int], read: Mapping[str, int]) -> Outcomes:
+    """Compare the counted lines with the numbers that were recorded when the source was read."""
+    if "lines" in read:
+        explained = counts["accepted"] + counts["rejected"] + read.get("outside", 0)
+        counts = {**counts, **read, "unexplained": abs(read["lines"] - explained)}
+    return stage_outcomes(counts, LINE_CHECKS)
+
+
+def _line_metadata(context: dg.AssetCheckExecutionContext, key: dg.AssetKey) -> dict[str, int]:
+    """Read the line counts from the metadata of the latest materialization."""
+    partitions = [context.partition_key] if context.has_partition_key else None
+    records_filter = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
+    for record in context.instance.fetch_materializations(records_filter, limit=1).records:
         if record.asset_materialization is not None:
             metadata = record.asset_materialization.metadata
-            values = {name: metadata[key].value for name, key in SAID.items() if key in metadata}
-            return {name: value for name, value in values.items() if isinstance(value, int)}
+            values = {
+                count: metadata[name].value
+                for count, name in LINE_METADATA.items()
+                if name in metadata
+            }
+            return {count: value for count, value in values.items() if isinstance(value, int)}
     return {}
 
 
-def _stage(
-    limited: Opener,
+def _check_stage(
+    opener: Opener,
     count: Callable[[Connection], dict[str, int]],
-    sentences: Sentences,
+    checks: Mapping[str, StageCheck],
     files: Files,
     _: dg.AssetCheckExecutionContext,
-) -> Findings:
-    with limited(files) as connection:
-        return _findings(count(connection), sentences)
+) -> Outcomes:
+    with opener(files) as connection:
+        return stage_outcomes(count(connection), checks)
 
 
-def _findings(counts: Mapping[str, int], sentences: Sentences) -> Findings:
+def stage_outcomes(counts: Mapping[str, int], checks: Mapping[str, StageCheck]) -> Outcomes:
+    """A check passes if all of its zero counts are 0."""
     return {
-        check: Finding(not any(counts.get(name) for name in zeros), counts)
-        for check, (_, zeros) in sentences.items()
+        name: CheckOutcome(not any(counts.get(count) for count in check.zero_counts), counts)
+        for name, check in checks.items()
     }

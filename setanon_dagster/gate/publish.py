@@ -38,7 +38,7 @@ from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
-from setanon_dagster.verifier.owners import wrong_ledger_entries
+from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
 from setanon_dagster.verifier.sql import Limits

@@ -1,1 +1,1 @@
-"""Asset checks: counts of stages and releases, judged by Great Expectations."""
+"""Checks of stages and releases: counts by DuckDB, expectations of Great Expectations."""

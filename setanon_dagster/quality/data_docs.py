@@ -1,7 +1,7 @@
-"""Data Docs that load nothing: private pages run no script, and tell nobody that they are read.
+"""Data Docs without remote content: private pages must not run scripts or send requests.
 
-Great Expectations takes scripts, styles and a logo from six public places. Without them its tables
-can still be read; only its index, which a script builds, is written anew.
+Pages of Great Expectations load scripts, styles and a logo from six public servers. Their tables
+are readable without them. The index page, which a script builds, is replaced by a static one.
 """
 
 import re
@@ -23,11 +23,11 @@ SCRIPT: Final = re.compile(r"<script\b.*?</script\s*>", re.IGNORECASE | re.DOTAL
 REMOTE: Final = re.compile(
     r"""<(?:link|img|iframe)\b[^>]*?(?:href|src)\s*=\s*["']?(?:https?:)?//[^>]*>""", re.IGNORECASE
 )
-TITLES: Final = {"validations": "What was found", "expectations": "What was asked"}
+TITLES: Final = {"validations": "Results", "expectations": "Expectations"}
 
 
 def make_offline(folder: Path) -> None:
-    """Take out of all pages in the folder what is loaded from elsewhere, and write their index."""
+    """Remove remote content from all pages in the folder, and write their index."""
     pages = sorted(path for path in folder.rglob("*.html") if path != folder / "index.html")
     for path in pages:
         text = REMOTE.sub("", SCRIPT.sub("", path.read_text("utf-8")))
@@ -36,25 +36,25 @@ def make_offline(folder: Path) -> None:
 
 
 def _index(folder: Path, pages: list[Path]) -> str:
-    parts = [_listed(folder, title, [path for path in pages if part in path.parts])
-             for part, title in TITLES.items()]  # fmt: skip
+    sections = [_section(folder, title, [path for path in pages if kind in path.parts])
+                for kind, title in TITLES.items()]  # fmt: skip
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f"<title>Checks of a release</title>\n{HEAD}</head>\n<body><main>\n"
-        f"<h1>Checks of a release</h1>\n{''.join(parts)}</main></body></html>\n"
+        f"<h1>Checks of a release</h1>\n{''.join(sections)}</main></body></html>\n"
     )
 
 
-def _listed(folder: Path, title: str, pages: list[Path]) -> str:
+def _section(folder: Path, title: str, pages: list[Path]) -> str:
     links = (
         f'<li><a href="{escape(path.relative_to(folder).as_posix())}">'
-        f"{escape(_promise(folder, path).replace('_', ' '))}</a></li>\n"
+        f"{escape(_check_name(folder, path).replace('_', ' '))}</a></li>\n"
         for path in pages
     )
     return f"<h2>{title}</h2>\n<ul>\n{''.join(links)}</ul>\n"
 
 
-def _promise(folder: Path, path: Path) -> str:
-    """The name of what was promised: the file's, or the folder's of its findings."""
+def _check_name(folder: Path, path: Path) -> str:
+    """Name of the check: the stem of an expectation page, or the folder of a result page."""
     kind, name = path.relative_to(folder).parts[:2]
     return name if kind == "validations" else path.stem

@@ -1,8 +1,8 @@
-"""Expectations of our own for Great Expectations: what a release promises, asked of counts.
+"""Custom expectations of Great Expectations, one per promise of a release.
 
-Each judges a small pandas batch, such as the functions of `audit` make, and fails on a batch
-that is empty, lacks a column or holds anything but counts. Results and Data Docs have counts
-only. Importing this module imports Great Expectations, which takes some 8 seconds.
+Each validates a small pandas batch from `release_counts`, and fails if the batch is empty, lacks a
+column or has values other than counts. Results and Data Docs have counts only. Importing this
+module imports Great Expectations, which takes about 8 seconds.
 """
 
 from string import Template
@@ -23,17 +23,18 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererConfiguration
 
 from setanon_core.params import Format
-from setanon_dagster.quality.release_counts import COLUMNS, PROMISES
+from setanon_dagster.quality.promises import PROMISES
+from setanon_dagster.quality.release_counts import STAGE_COLUMNS
 
 BATCH: Final = "setanon.batch"
-"""The metric behind all expectations: the batch itself, which is small."""
+"""Metric of all expectations: the batch itself, which is small."""
 
 FIGURES: Final = {"threads", "keywords", "withdrawals", "additions", "deletions", "kept"}
-"""What is compared of a cost report: one row for each, or the comparison is not complete."""
+"""Figures of a cost report that a batch must have, one row each."""
 
 
-class WholeBatch(TableMetricProvider):
-    """Hands the batch to the expectation."""
+class BatchMetric(TableMetricProvider):
+    """Passes the batch to the expectation."""
 
     metric_name = BATCH
 
@@ -48,25 +49,25 @@ class WholeBatch(TableMetricProvider):
 
 
 class CountsExpectation(BatchExpectation):
-    """Judges a batch of counts; subclasses name the columns and say what must hold."""
+    """Base class: validates a batch of counts; subclasses define columns and violations."""
 
     metric_dependencies = (BATCH,)
     promise: ClassVar[str] = ""
-    """The name of its sentence in `PROMISES`."""
+    """Key of its description in `PROMISES`."""
 
     counts: ClassVar[tuple[str, ...]] = ()
-    """Columns that must hold whole numbers from 0."""
+    """Columns of integers of at least 0."""
 
     texts: ClassVar[tuple[str, ...]] = ()
-    """Columns that must hold texts; they are compared and never shown."""
+    """Columns of strings; they are compared and never shown."""
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Keep this class itself out of GX's registry."""
+        """Keep this class out of the registry of Great Expectations."""
         return cls.__name__ == "CountsExpectation" or bool(super().is_abstract())
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Count what there is; `violations` must be among the counts, and must be 0."""
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Return counts; `violations` must be one of them, and 0 if the promise holds."""
         raise NotImplementedError
 
     def _validate(
@@ -76,21 +77,24 @@ class CountsExpectation(BatchExpectation):
         execution_engine: object = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         batch = metrics[BATCH]
-        if not self._readable(batch):
-            seen = {"rows": len(batch), "violations": 1}
-            return {"success": False, "result": {"observed_value": "not a batch of counts", **seen}}
-        found = self.judge(batch)
-        shown = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in found.items())
-        return {"success": found["violations"] == 0, "result": {"observed_value": shown, **found}}
+        if not self._is_valid(batch):
+            counts = {"rows": len(batch), "violations": 1}
+            return {
+                "success": False,
+                "result": {"observed_value": "not a batch of counts", **counts},
+            }
+        counts = self.count_violations(batch)
+        shown = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in counts.items())
+        return {"success": counts["violations"] == 0, "result": {"observed_value": shown, **counts}}
 
-    def _readable(self, batch: pd.DataFrame) -> bool:
-        """Fail closed: no row, no column or no count is no proof of anything."""
+    def _is_valid(self, batch: pd.DataFrame) -> bool:
+        """Whether the batch has rows, and exactly the expected columns and types."""
         names = set(batch.columns)
         return (
             len(batch) > 0
             and names == {*self.counts, *self.texts}
             and len(names) == len(batch.columns)
-            and all(_whole(batch[name]) for name in self.counts)
+            and all(_are_counts(batch[name]) for name in self.counts)
             and all(
                 batch[name].map(lambda cell: isinstance(cell, str)).all() for name in self.texts
             )
@@ -100,7 +104,7 @@ class CountsExpectation(BatchExpectation):
     def _prescriptive_template(
         cls, renderer_configuration: RendererConfiguration[Any]
     ) -> RendererConfiguration[Any]:
-        renderer_configuration.template_str = cls._sentence(renderer_configuration.kwargs)
+        renderer_configuration.template_str = cls._description(renderer_configuration.kwargs)
         return renderer_configuration
 
     @classmethod
@@ -111,102 +115,104 @@ class CountsExpectation(BatchExpectation):
         result: object = None,  # noqa: ARG003 - GX's signature
         runtime_configuration: object = None,  # noqa: ARG003
     ) -> list[RenderedStringTemplateContent]:
-        sentence = cls._sentence(configuration.kwargs if configuration else {})
-        return [RenderedStringTemplateContent(string_template={"template": sentence})]
+        description = cls._description(configuration.kwargs if configuration else {})
+        return [RenderedStringTemplateContent(string_template={"template": description})]
 
     @classmethod
-    def _sentence(cls, kwargs: dict[str, Any]) -> str:
+    def _description(cls, kwargs: dict[str, Any]) -> str:
         return Template(PROMISES[cls.promise]).safe_substitute(kwargs)
 
 
 class ExpectEverySetToHaveKUsers(CountsExpectation):
-    """Expect every published set to be that of at least k users."""
+    """Expect at least k users to share every published set."""
 
-    k: int = pydantic.Field(ge=2, description="Users who must share every published set.")
+    k: int = pydantic.Field(ge=2, description="Minimum number of users that share a set.")
     success_keys = ("k",)
     promise = "every_set_has_k_users"
     counts = ("users", "sets", "threads")
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Sets of too few users; a user has a thread at least for each of their sets."""
-        held = _published(batch)
-        short = held["users"] < self.k
-        odd = (held["sets"] == 0) | (held["threads"] < held["sets"] * held["users"])
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count sets of too few users; each user of a set has at least one thread with it."""
+        sizes = _without_zero_row(batch)
+        too_few = sizes["users"] < self.k
+        impossible = (sizes["sets"] == 0) | (sizes["threads"] < sizes["sets"] * sizes["users"])
         return {
-            "sets": int(held["sets"].sum()),
-            "threads": int(held["threads"].sum()),
-            "smallest_group": int(held["users"].min()) if len(held) else 0,
-            "exposed_threads": int(held.loc[short, "threads"].sum()),
-            "violations": int(held.loc[short, "sets"].sum() + odd.sum()),
+            "sets": int(sizes["sets"].sum()),
+            "threads": int(sizes["threads"].sum()),
+            "smallest_group": int(sizes["users"].min()) if len(sizes) else 0,
+            "exposed_threads": int(sizes.loc[too_few, "threads"].sum()),
+            "violations": int(sizes.loc[too_few, "sets"].sum() + impossible.sum()),
         }
 
 
 class ExpectEveryKeywordToHaveOwners(CountsExpectation):
-    """Expect every published keyword to have been typed by at least so many users."""
+    """Expect at least min_owners users to have typed every published keyword."""
 
-    min_owners: int = pydantic.Field(ge=0, description="Users who must have typed a keyword.")
+    min_owners: int = pydantic.Field(
+        ge=0, description="Minimum number of users that typed a keyword."
+    )
     success_keys = ("min_owners",)
     promise = "every_keyword_has_owners"
     counts = ("owners", "keywords")
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Keywords of too few owners."""
-        held = _published(batch)
-        rare = held["owners"] < self.min_owners
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count keywords of too few owners."""
+        counts = _without_zero_row(batch)
+        rare = counts["owners"] < self.min_owners
         return {
-            "keywords": int(held["keywords"].sum()),
-            "fewest_owners": int(held["owners"].min()) if len(held) else 0,
-            "violations": int(held.loc[rare, "keywords"].sum() + (held["keywords"] == 0).sum()),
+            "keywords": int(counts["keywords"].sum()),
+            "fewest_owners": int(counts["owners"].min()) if len(counts) else 0,
+            "violations": int(counts.loc[rare, "keywords"].sum() + (counts["keywords"] == 0).sum()),
         }
 
 
 class ExpectThreadIdsToBeUniqueAndWellFormed(CountsExpectation):
-    """Expect every thread id to be a keyed hash, published once and known to the ledger."""
+    """Expect every thread id to be a keyed hash, published once, with one ledger entry."""
 
     promise = "thread_ids_are_unique"
     counts = ("rows", "distinct_rows", "ids", "distinct_ids", "malformed", "unmatched")
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Repeated, malformed and unknown ids; a thread has a row at least."""
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count repeated, malformed and unmatched ids; each thread has at least one row."""
         total = {name: int(batch[name].sum()) for name in self.counts}
         repeated = total["rows"] - total["distinct_rows"] + total["ids"] - total["distinct_ids"]
-        odd = abs(len(batch) - 1) + max(total["ids"] - total["rows"], 0) + max(-repeated, 0)
+        impossible = abs(len(batch) - 1) + max(total["ids"] - total["rows"], 0) + max(-repeated, 0)
         return {
             "ids": total["ids"],
             "repeated": repeated,
             "malformed": total["malformed"],
             "unmatched": total["unmatched"],
-            "violations": abs(repeated) + total["malformed"] + total["unmatched"] + odd,
+            "violations": abs(repeated) + total["malformed"] + total["unmatched"] + impossible,
         }
 
 
 class ExpectOnlyColumnsOfTheRelease(CountsExpectation):
-    """Expect the columns of the format and no other: no user, no time, nothing undeclared."""
+    """Expect the columns of the format and no other."""
 
     format: Format = pydantic.Field(description="queries or sets.")
     success_keys = ("format",)
     promise = "no_user_or_time_column"
     texts = ("name", "type")
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Columns too many, too few or of another type."""
-        allowed = sorted(COLUMNS[self.format].items())
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count unexpected, missing and repeated columns, and those of another type."""
+        allowed = sorted(STAGE_COLUMNS[self.format].items())
         seen = sorted(zip(batch["name"], batch["type"], strict=True))
-        foreign = sum(column not in allowed for column in seen)
+        unexpected = sum(column not in allowed for column in seen)
         missing = sum(column not in seen for column in allowed)
         repeated = len(seen) - len(set(seen))
-        return {"columns": len(seen), "violations": foreign + missing + repeated}
+        return {"columns": len(seen), "violations": unexpected + missing + repeated}
 
 
 class ExpectEveryRowToBeAccountedFor(CountsExpectation):
-    """Expect that whatever came into a stage was kept or set aside."""
+    """Expect every stage to keep or set aside all of its input rows."""
 
     promise = "every_row_is_accounted_for"
     counts = ("came", "kept", "set_aside")
     texts = ("stage",)
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """The difference, over all stages; a stage is looked at once."""
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count lost and added rows of all stages; each stage must occur once."""
         unexplained = (batch["came"] - batch["kept"] - batch["set_aside"]).abs().sum()
         return {
             "came": int(batch["came"].iloc[0]),
@@ -217,14 +223,14 @@ class ExpectEveryRowToBeAccountedFor(CountsExpectation):
 
 
 class ExpectEditsToMatchTheCostReport(CountsExpectation):
-    """Expect the cost report to say what a recount from the data says."""
+    """Expect the cost report to agree with a recount from the data."""
 
     promise = "edits_match_the_cost_report"
     counts = ("least", "most", "reported")
     texts = ("figure",)
 
-    def judge(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Figures that are outside their interval, missing or given twice."""
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count figures that are outside their interval, missing or repeated."""
         reported = dict(zip(batch["figure"], batch["reported"].astype(int), strict=True))
         wrong = (batch["reported"] < batch["least"]) | (batch["reported"] > batch["most"])
         missing = len(FIGURES ^ set(reported)) + len(batch) - len(reported)
@@ -235,14 +241,14 @@ class ExpectEditsToMatchTheCostReport(CountsExpectation):
         }
 
 
-def _published(batch: pd.DataFrame) -> pd.DataFrame:
-    """The rows, but for a single one of zeros: it says that nothing is published."""
-    nothing = len(batch) == 1 and not batch.to_numpy().any()
-    return batch.iloc[:0] if nothing else batch
+def _without_zero_row(batch: pd.DataFrame) -> pd.DataFrame:
+    """The rows, except a single row of zeros, which stands for an empty release."""
+    empty = len(batch) == 1 and not batch.to_numpy().any()
+    return batch.iloc[:0] if empty else batch
 
 
-def _whole(column: "pd.Series[Any]") -> bool:
-    """Whether a column holds whole numbers from 0, all of them known."""
+def _are_counts(column: "pd.Series[Any]") -> bool:
+    """Whether a column has integers of at least 0 only."""
     if column.dtype.kind not in "iu":
         return False
     return not column.isna().any() and bool((column >= 0).all())

@@ -1,7 +1,7 @@
-"""A process that loads Great Expectations while the stages run, and then examines the release.
+"""A worker process that imports Great Expectations while the stages run, then validates a release.
 
-That import takes as long as some stages; beside them it takes no time. What is examined, and how,
-is the same without it: whoever finds no such process, or one that has ended, examines by itself.
+The import takes as long as some stages. The outcomes do not depend on the worker: if there is none,
+or it has ended, the release is validated in the calling process.
 """
 
 import os
@@ -19,112 +19,115 @@ from typing import TYPE_CHECKING, Final, Self
 from setanon_dagster.runtime.gc_imports import imports_without_gc
 
 if TYPE_CHECKING:
-    from setanon_dagster.quality.gathering import Connection
-    from setanon_dagster.quality.validation import Finding, PromisedValues
+    from setanon_dagster.quality.promises import ReleasePromises
+    from setanon_dagster.quality.validation import CheckOutcome
+    from setanon_dagster.verifier.sql import Connection
 
-    Opener = Callable[[], AbstractContextManager[Connection]]
+    OpenConnection = Callable[[], AbstractContextManager[Connection]]
 
-SLOW: Final = "great_expectations"
+SLOW_IMPORT: Final = "great_expectations"
 
-PATIENCE: Final = 5
-"""Seconds that it has to end by itself, and to take away what it has spilled."""
+JOIN_SECONDS: Final = 5
+"""Seconds for the worker to end and to remove its spilled files, before it is killed."""
 
 
 class ValidationWorker:
-    """One process for one question; it ends when it has answered, or when nobody can ask."""
+    """A process that validates one release and ends; it also ends when its pipe is closed."""
 
     def __init__(self) -> None:
-        """Start it."""
-        # Not forked: a copy of a process that has threads may find its locks held for ever.
+        """Start the process."""
+        # Spawned: a forked copy of a process with OS threads may inherit locks that are held.
         spawned = get_context("spawn")
-        self._asked = False
-        self._ours, theirs = spawned.Pipe()
-        self._process = spawned.Process(target=_serve, args=(theirs,), daemon=True)
-        # A key pressed here is not for it, not even while it starts: whoever started it ends it.
-        resource_tracker.ensure_running()  # which would let the key through again
-        before = pthread_sigmask(SIG_BLOCK, {SIGINT})
+        self._used = False
+        self._pipe, worker_pipe = spawned.Pipe()
+        self._process = spawned.Process(target=_serve, args=(worker_pipe,), daemon=True)
+        # Ctrl-C must not reach the worker, even while it starts: the parent ends it.
+        resource_tracker.ensure_running()  # starting it later would unblock SIGINT again
+        previous = pthread_sigmask(SIG_BLOCK, {SIGINT})
         try:
             self._process.start()
         finally:
-            pthread_sigmask(SIG_SETMASK, before)
-        theirs.close()  # the other end is the process's alone: when it ends, we hear of it
+            pthread_sigmask(SIG_SETMASK, previous)
+        worker_pipe.close()  # only the worker has this end open, so that recv fails when it ends
 
     def __enter__(self) -> Self:
-        """Be ended at the end."""
+        """Return the worker."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it, whatever it does."""
-        self._ours.close()
+        """Terminate the process; kill it if it does not end."""
+        self._pipe.close()
         self._process.terminate()
-        self._process.join(PATIENCE)
-        self._process.kill()  # whoever is still there did not listen, such as DuckDB in a query
+        self._process.join(JOIN_SECONDS)
+        self._process.kill()  # DuckDB does not handle SIGTERM during a query
         self._process.join()
 
     def validate(
-        self, opened: "Opener", asked: "PromisedValues", docs: Path | None
-    ) -> "dict[str, Finding] | None":
-        """What `validation.examine` finds; None if the process has ended without an answer."""
-        if self._asked:
-            return None  # it would answer the question before
-        self._asked = True
+        self, open_connection: "OpenConnection", promises: "ReleasePromises", docs: Path | None
+    ) -> "dict[str, CheckOutcome] | None":
+        """Return what `run_expectations` returns; None if the worker was used or has ended."""
+        if self._used:
+            return None
+        self._used = True
         try:
-            self._ours.send((opened, asked, docs))
-            _load_figures()  # the report needs them next, and here is nothing else to do
-            found: dict[str, Finding] = self._ours.recv()
+            self._pipe.send((open_connection, promises, docs))
+            _import_matplotlib()  # the report needs it next, and this process waits anyway
+            outcomes: dict[str, CheckOutcome] = self._pipe.recv()
         except (EOFError, OSError):
             return None
-        return found
+        return outcomes
 
 
-_started: ContextVar[ValidationWorker | None] = ContextVar("examiner", default=None)
+_current: ContextVar[ValidationWorker | None] = ContextVar("validation_worker", default=None)
 
 
 @contextmanager
 def validation_worker() -> Iterator[None]:
-    """Start the process, unless there is no second core for it, or the import is done already."""
-    if SLOW in sys.modules or _cores() == 1:
+    """Start a worker, unless there is only one core, or Great Expectations is imported already."""
+    if SLOW_IMPORT in sys.modules or _cores() == 1:
         yield
         return
-    with ValidationWorker() as started:
-        token = _started.set(started)
+    with ValidationWorker() as worker:
+        token = _current.set(worker)
         try:
             yield
         finally:
-            _started.reset(token)
+            _current.reset(token)
 
 
-def validate(opened: "Opener", asked: "PromisedValues", docs: Path | None) -> "dict[str, Finding]":
-    """Have the release examined, by the process if there is one."""
-    started = _started.get()
-    found = None if started is None else started.validate(opened, asked, docs)
-    if found is not None:
-        return found
+def validate(
+    open_connection: "OpenConnection", promises: "ReleasePromises", docs: Path | None
+) -> "dict[str, CheckOutcome]":
+    """Validate a release in the worker if there is one, otherwise in this process."""
+    worker = _current.get()
+    outcomes = None if worker is None else worker.validate(open_connection, promises, docs)
+    if outcomes is not None:
+        return outcomes
     from setanon_dagster.quality.validation import run_expectations
 
-    return run_expectations(opened, asked, docs)
+    return run_expectations(open_connection, promises, docs)
 
 
-def _serve(asked: Pipe) -> None:
-    """Load what is slow, answer one question and end."""
-    signal(SIGTERM, _end)
-    warnings.simplefilter("ignore")  # as those of a run
-    # What cannot be loaded is told when it is asked for.
+def _serve(pipe: Pipe) -> None:
+    """Main function of the worker: import, validate one release, end."""
+    signal(SIGTERM, _exit)
+    warnings.simplefilter("ignore")  # as in a run
+    # A failed import is reported by the validation.
     with suppress(Exception), imports_without_gc():
         import setanon_dagster.quality.expectations  # noqa: F401
     from setanon_dagster.quality.validation import run_expectations
 
-    with suppress(EOFError, OSError):  # nobody asks, or nobody waits for the answer
-        asked.send(run_expectations(*asked.recv()))
+    with suppress(EOFError, OSError):  # the parent has closed the pipe
+        pipe.send(run_expectations(*pipe.recv()))
 
 
-def _end(*_: object) -> None:
-    """End as at the end of a script: private files that it has spilled go, too."""
+def _exit(*_: object) -> None:
+    """Exit with cleanup, which removes spilled private files."""
     raise SystemExit
 
 
-def _load_figures() -> None:
-    with suppress(Exception):  # without them, the tables say it all
+def _import_matplotlib() -> None:
+    with suppress(Exception):  # without it, the report has tables only
         import matplotlib.backends.backend_svg
         import matplotlib.figure  # noqa: F401
 

@@ -1,23 +1,23 @@
-"""What is counted of the stages before a release: rows lost or doubled, and what is at odds.
+"""Counts for the checks of the stages before a release: lost, repeated and contradictory rows.
 
-A table that comes in its order is counted as it streams by. Where it does not, or where something
-is wrong, the same is counted by hash tables, which need memory in proportion to it.
+Sorted tables are counted in one streaming pass. If a table is not sorted, or something is wrong,
+hash tables are used instead; they need memory in proportion to the table.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from setanon_dagster.quality.gathering import Connection, counted
+from setanon_dagster.verifier.sql import Connection, query_counts
 
-LINES_IN_ORDER: Final = """
-    SELECT count(*) AS rows, count(*) FILTER (line IS DISTINCT FROM above) AS accepted,
-        count(*) FILTER ((line IS NOT NULL AND (above IS NULL OR line {after} above)) IS NOT TRUE)
-            AS disorder
-    FROM (SELECT line, lag(line) OVER () AS above FROM {raw})"""
+SORTED_LINES: Final = """
+    SELECT count(*) AS rows, count(*) FILTER (line IS DISTINCT FROM previous) AS accepted,
+        count(*) FILTER ((line IS NOT NULL
+            AND (previous IS NULL OR line {comparison} previous)) IS NOT TRUE) AS unsorted
+    FROM (SELECT line, lag(line) OVER () AS previous FROM {raw})"""
 
 LINES: Final = """
     SELECT count(*) AS rows, count(DISTINCT line) AS accepted,
-        count(*) - count({once} line) AS disorder FROM {raw}"""
+        count(*) - count({distinct} line) AS unsorted FROM {raw}"""
 
 REJECTED: Final = """
     SELECT count(DISTINCT line) AS rejected,
@@ -25,37 +25,38 @@ REJECTED: Final = """
             SELECT line FROM {raw} WHERE line IN (SELECT line FROM rejected_rows))) AS doubtful
     FROM rejected_rows"""
 
-THREADS_IN_ORDER: Final = """
-    SELECT count(*) AS rows, count(*) FILTER (thread IS DISTINCT FROM above) AS threads,
+SORTED_THREADS: Final = """
+    SELECT count(*) AS rows, count(*) FILTER (thread IS DISTINCT FROM previous) AS threads,
         count(*) FILTER ((thread IS NOT NULL AND user IS NOT NULL AND position IS NOT NULL
-            AND CASE WHEN thread = above THEN user = user_above AND position > place_above
-            ELSE above IS NULL OR thread > above END) IS NOT TRUE) AS disorder
-    FROM (SELECT *, lag(thread) OVER () AS above, lag(user) OVER () AS user_above,
-        lag(position) OVER () AS place_above FROM threads)"""
+            AND CASE WHEN thread = previous
+                THEN user = previous_user AND position > previous_position
+            ELSE previous IS NULL OR thread > previous END) IS NOT TRUE) AS unsorted
+    FROM (SELECT *, lag(thread) OVER () AS previous, lag(user) OVER () AS previous_user,
+        lag(position) OVER () AS previous_position FROM threads)"""
 
-OTHER_ROWS: Final = """
-    SELECT sums.n <> due.n OR sums.entries <> due.entries AS other_rows
+DIFFERENT_ROWS: Final = """
+    SELECT sums.n <> due.n OR sums.entries <> due.entries AS different_rows
     FROM (SELECT count(*) AS n, coalesce(sum(hash(user, time, query)::HUGEINT), 0) AS entries
         FROM threads) AS sums,
     (SELECT count(*) AS n, coalesce(sum(hash(user, time, query)::HUGEINT), 0) AS entries
         FROM raw_log) AS due"""
-"""Asked by itself: rows are looked at in their order by one core, and in any order by all."""
+"""A query of its own: it runs on all cores, and that for sorted rows on one."""
 
 THREADS: Final = """
     WITH balance AS (
         SELECT sum(n) AS n FROM (
             SELECT hash(user, time, query) AS entry, 1 AS n FROM raw_log
             UNION ALL SELECT hash(user, time, query), -1 FROM threads) GROUP BY entry),
-    own AS (
+    per_thread AS (
         SELECT min(user) IS DISTINCT FROM max(user) OR count(user) < count(*) AS mixed,
             count(*) <> count(DISTINCT position) AS repeated
         FROM threads GROUP BY thread)
-    SELECT (SELECT count(*) FROM threads) AS rows, (SELECT count(*) FROM own) AS threads,
+    SELECT (SELECT count(*) FROM threads) AS rows, (SELECT count(*) FROM per_thread) AS threads,
         (SELECT coalesce(sum(n) FILTER (n > 0), 0)::BIGINT FROM balance) AS lost_rows,
         (SELECT coalesce(-sum(n) FILTER (n < 0), 0)::BIGINT FROM balance) AS added_rows,
-        (SELECT count(*) FILTER (mixed) FROM own) AS mixed_threads,
-        (SELECT count(*) FILTER (repeated) FROM own) AS repeated_positions"""
-"""Rows of the log that no thread has, rows of threads that the log lacks, mixed threads."""
+        (SELECT count(*) FILTER (mixed) FROM per_thread) AS mixed_threads,
+        (SELECT count(*) FILTER (repeated) FROM per_thread) AS repeated_positions"""
+"""Rows of the log without a thread, rows of threads that are not in the log, mixed threads."""
 
 CLUSTERS: Final = """
     WITH sizes AS (SELECT count(*) AS n FROM clusters GROUP BY keys[1])
@@ -64,7 +65,7 @@ CLUSTERS: Final = """
         count(*) - count(user) AS unnamed,
         count(*) FILTER (coalesce(len(keys), 0) = 0
             OR len(keys) <> (SELECT max(len(keys)) FROM clusters)) AS without_keys,
-        -- What the items are among is counted only where they are not the words themselves.
+        -- Distinct words are counted only if the items are not among the words.
         count(*) FILTER (words IS NULL OR items IS NULL
             OR coalesce(list_sum(lengths), 0) IS DISTINCT FROM len(words)
             OR len(items) <> list_unique(items)
@@ -72,67 +73,73 @@ CLUSTERS: Final = """
                 = len(items) THEN false ELSE len(items) > list_unique(words) END
             OR (len(items) = 0) <> (len(words) = 0)) AS odd_sizes
     FROM clusters"""
-"""Threads, clusters of the first round, and threads whose columns contradict each other."""
+"""Threads, clusters of the first round, and threads with contradictory columns."""
 
-CLUSTERS_IN_ORDER: Final = """
-    SELECT count(*) FILTER ((thread > above) IS FALSE OR thread IS NULL) AS disorder
-    FROM (SELECT thread, lag(thread) OVER () AS above FROM clusters)"""
+UNSORTED_CLUSTERS: Final = """
+    SELECT count(*) FILTER ((thread > previous) IS FALSE OR thread IS NULL) AS unsorted
+    FROM (SELECT thread, lag(thread) OVER () AS previous FROM clusters)"""
 
-REPEATED: Final = "SELECT count(*) - count(DISTINCT thread) AS repeated FROM clusters"
+REPEATED_THREADS: Final = "SELECT count(*) - count(DISTINCT thread) AS repeated FROM clusters"
 
-Sentences = Mapping[str, tuple[str, tuple[str, ...]]]
-"""For each check of a stage its sentence, and the counts that must be zero."""
 
-OF_LINES: Final[Sentences] = {
-    "every_line_is_accounted_for": (
+class StageCheck(NamedTuple):
+    """A check of a stage."""
+
+    description: str
+    zero_counts: tuple[str, ...] = ()
+    """Names of the counts that must be 0."""
+
+
+LINE_CHECKS: Final[Mapping[str, StageCheck]] = {
+    "every_line_is_accounted_for": StageCheck(
         "Every line that was read was accepted, rejected or outside the partition, once.",
         ("doubtful", "unexplained"),
     ),
-    "some_rows_are_usable": ("The source has rows that can be used.", ("empty",)),
+    "some_rows_are_usable": StageCheck("The source has usable rows.", ("empty",)),
 }
-OF_THREADS: Final[Sentences] = {
-    "every_row_is_in_one_thread": (
-        "Every row of the log is in exactly one thread, and no other row is.",
+THREAD_CHECKS: Final[Mapping[str, StageCheck]] = {
+    "every_row_is_in_one_thread": StageCheck(
+        "Every row of the log is in exactly one thread, and threads have no other rows.",
         ("lost_rows", "added_rows", "repeated_positions"),
     ),
-    "no_thread_mixes_users": ("All queries of a thread are one user's.", ("mixed_threads",)),
-}
-OF_CLUSTERS: Final[Sentences] = {
-    "every_thread_has_keys": (
-        "Every thread has a user, and a cluster in each round.",
-        ("unnamed", "without_keys"),
+    "no_thread_mixes_users": StageCheck(
+        "All queries of a thread are from one user.", ("mixed_threads",)
     ),
-    "keywords_and_items_agree": (
-        "A thread has the keywords of its queries, and items for all of them.",
-        ("odd_sizes",),
+}
+CLUSTER_CHECKS: Final[Mapping[str, StageCheck]] = {
+    "every_thread_has_keys": StageCheck(
+        "Every thread has a user, and a cluster in each round.", ("unnamed", "without_keys")
+    ),
+    "keywords_and_items_agree": StageCheck(
+        "A thread has the keywords of its queries, and items for all of them.", ("odd_sizes",)
     ),
 }
 
 
 def count_lines(connection: Connection, raw: str) -> dict[str, int]:
-    """Lines that were accepted or rejected, and how many were so twice or have no number."""
-    # A line is one query; a basket may stand on one line or on many.
-    after, once = (">", "DISTINCT") if raw == "raw_log" else (">=", "")
-    counts = counted(connection, LINES_IN_ORDER.format(raw=raw, after=after))
-    if counts["disorder"]:
-        counts = counted(connection, LINES.format(raw=raw, once=once))
-    counts |= counted(connection, REJECTED.format(raw=raw))
-    counts["doubtful"] += counts.pop("disorder")
+    """Count accepted and rejected lines, and lines that are repeated or have no number."""
+    # A query is one line; a basket is one line or several.
+    comparison, distinct = (">", "DISTINCT") if raw == "raw_log" else (">=", "")
+    counts = query_counts(connection, SORTED_LINES.format(raw=raw, comparison=comparison))
+    if counts["unsorted"]:
+        counts = query_counts(connection, LINES.format(raw=raw, distinct=distinct))
+    counts |= query_counts(connection, REJECTED.format(raw=raw))
+    counts["doubtful"] += counts.pop("unsorted")
     return counts | {"empty": int(not counts["rows"])}
 
 
 def count_threads(connection: Connection) -> dict[str, int]:
-    """Rows that only the log or only the threads have, and threads that are not as they must be."""
-    counts = counted(connection, THREADS_IN_ORDER)
-    if counts.pop("disorder") or counted(connection, OTHER_ROWS)["other_rows"]:
-        return counted(connection, THREADS)
+    """Count rows that only the log or only the threads have, and faulty threads."""
+    counts = query_counts(connection, SORTED_THREADS)
+    if counts.pop("unsorted") or query_counts(connection, DIFFERENT_ROWS)["different_rows"]:
+        return query_counts(connection, THREADS)
     faults = ("lost_rows", "added_rows", "mixed_threads", "repeated_positions")
     return counts | dict.fromkeys(faults, 0)
 
 
 def count_clusters(connection: Connection) -> dict[str, int]:
-    """Threads and clusters, and threads whose columns contradict each other."""
-    counts = counted(connection, CLUSTERS)
-    if counted(connection, CLUSTERS_IN_ORDER)["disorder"]:
-        counts["unnamed"] += counted(connection, REPEATED)["repeated"]
+    """Count threads and clusters, and threads with contradictory columns."""
+    counts = query_counts(connection, CLUSTERS)
+    if query_counts(connection, UNSORTED_CLUSTERS)["unsorted"]:
+        counts["unnamed"] += query_counts(connection, REPEATED_THREADS)["repeated"]
     return counts

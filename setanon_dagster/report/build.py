@@ -11,8 +11,9 @@ from duckdb import DuckDBPyConnection
 from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.gate.publish import Published
+from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.comparison import sweep_totals, table_utility
-from setanon_dagster.report.counts import group_sizes, losses, open_stages, rounds
+from setanon_dagster.report.counts import group_sizes, losses, rounds
 from setanon_dagster.report.model import GroupSize, Report, SweepPoint, sweep_points
 from setanon_dagster.report.page import page
 from setanon_dagster.report.sample import sample

@@ -1,1 +1,1 @@
-"""Verification of published files, with code that shares nothing with their makers."""
+"""Verification of published releases; shares no code with the stages and the gate."""

@@ -1,59 +1,42 @@
-"""Verification of a published file by plain SQL, with code that shares nothing with its makers.
+"""Verification of a published file in SQL, with code that shares nothing with the stages.
 
-Asks:       is it what a release looks like, and is every set in it that of k users (Definition 1)?
-            Sets are compared word by word, letter for letter, never by a hash.
-Answers:    counts, and nothing but counts. A file that cannot be read at all is refused.
-Complexity: two scans of the file, one of the ledger; DuckDB spills what memory cannot hold.
+Guarantee:  a file is accepted only if it has the columns and order of a release, and every set in
+            it is shared by at least k users (Definition 1). Sets are compared keyword by keyword.
+            The verdict contains counts only. A file that cannot be read raises an error.
+Complexity: two scans of the file, one of the ledger; DuckDB spills to disk what exceeds memory.
 """
-# ruff: noqa: S608 - what is put into a statement is a constant of this module, or an integer
+# ruff: noqa: S608 - statements are built from constants, integers and SQL of this package
 
-from collections.abc import Mapping
-from itertools import zip_longest
 from pathlib import Path
-from typing import Final
 
 from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import check_k
-from setanon_dagster.verifier.owners import rare_keywords
-from setanon_dagster.verifier.sql import (
-    Columns,
-    Connection,
-    create_view,
-    open_connection,
-    query_counts,
+from setanon_dagster.verifier.keyword_owners import count_rare_keywords
+from setanon_dagster.verifier.ledger_entries import group_by_ledger
+from setanon_dagster.verifier.release_columns import (
+    RELEASE_COLUMNS,
+    WELL_FORMED_ID,
+    closest_format,
+)
+from setanon_dagster.verifier.set_spelling import (
+    KEYWORD_LIST,
+    SET_IF_SORTED,
+    SET_OF_SPELLING,
+    has_empty_keyword,
+    is_not_a_sorted_set,
+    thread_spellings,
+)
+from setanon_dagster.verifier.sql import Connection, create_view, open_connection, query_counts
+from setanon_dagster.verifier.user_groups import (
+    LEDGER_FAULTS,
+    create_groups,
+    create_groups_without_users,
+    group_sizes,
 )
 from setanon_dagster.verifier.verdict import DetailedVerdict
 
-LAYOUTS: Final[Mapping[str, Columns]] = {
-    "sets": (("thread_id", "VARCHAR"), ("keywords", "VARCHAR[]")),
-    "queries": (("thread_id", "VARCHAR"), ("position", "BIGINT"), ("query", "VARCHAR")),
-}
-"""What a published file has, by format; and nothing else."""
 
-THREADS: Final[Mapping[str, str]] = {
-    "sets": "SELECT thread_id, keywords AS spelled FROM file WHERE thread_id IS NOT NULL",
-    # A query that a thread repeats says nothing new: it is left out before texts get long.
-    "queries": """SELECT thread_id, string_agg(query, ' ') AS spelled
-        FROM (SELECT DISTINCT thread_id, query FROM file WHERE thread_id IS NOT NULL)
-        GROUP BY thread_id""",
-}
-"""What each thread says, by format, its words in whatever order."""
-
-SETS: Final = {
-    "sets": "spelled",
-    # As text, which is quicker to compare: no word of a query has a blank, so no two sets are
-    # spelled alike.
-    "queries": "array_to_string(list_sort(list_distinct(string_split(spelled, ' '))), ' ')",
-}
-"""The set of what is said, by format; published sets are taken as they are spelled."""
-
-WORDS: Final = {"sets": "keywords", "queries": "string_split(keywords, ' ')"}
-"""Those keywords as a list, by format."""
-
-WELL_FORMED: Final = "regexp_full_match(thread_id, '[0-9a-f]{32}')"
-
-
-def verify_file(  # noqa: PLR0913 - the file, what it is held against, and three limits
+def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and three limits
     path: Path,
     k: int,
     ledger: Path | None = None,
@@ -64,193 +47,117 @@ def verify_file(  # noqa: PLR0913 - the file, what it is held against, and three
     memory: str | None = None,
     spill: Path | None = None,
 ) -> DetailedVerdict:
-    """Count what keeps a file (Parquet, or text with tabs) from being a k-anonymous release.
+    """Count the faults that keep a file (Parquet or TSV) from being a k-anonymous release.
 
-    With the ledger (thread_id, user), distinct users are counted; without it, every thread counts
-    as a user of its own, which is all that a reader of the release can check. `words` has what
-    each user typed (user, words): `min_owners` of them, by default k, must have typed a keyword.
-    `cores` and `memory` ("4GB") limit DuckDB, which spills into a folder made in `spill`.
+    With the ledger (thread_id, user), distinct users are counted. Without it, each thread counts
+    as one user: more cannot be checked from the file alone. `words` (user, words) has the keywords
+    that each user typed; at least `min_owners` users, by default k, must have typed each keyword.
+    `cores` and `memory` ("4GB") limit DuckDB, which spills into a temporary folder in `spill`.
     """
-    least = check_k(k)
-    owners = least if min_owners is None else min_owners
+    k = check_k(k)
+    owners = k if min_owners is None else min_owners
     if owners < 0:
         raise InvalidParameterError(f"min_owners must be 0 (off) or more; got {owners}.")
     with open_connection(cores, memory, spill) as connection:
-        return _verdict(connection, path, least, ledger, words, owners)
-
-
-def _verdict(  # noqa: PLR0913, PLR0917 - the arguments of `verify_file`
-    connection: Connection, path: Path, k: int, ledger: Path | None, words: Path | None, owners: int
-) -> DetailedVerdict:
-    columns = create_view(connection, "file", path)
-    wrong, form = min(
-        (sum(seen != due for seen, due in zip_longest(columns, layout)), form)
-        for form, layout in LAYOUTS.items()
-    )
-    faults = {"wrong_columns": wrong}
-    if not set(LAYOUTS[form]) <= set(columns):
-        return DetailedVerdict(k, 0, 0, 0, 0, 0, **faults)
-    faults |= _rows(connection, form)
-    sharing = THREADS[form]
-    if ledger is not None:
-        create_view(connection, "ledger", ledger)
-        found, sharing = _entries(connection, form, faults)
-        faults |= found
-    else:
-        _group(connection, SETS[form], sharing, named=False)
-    faults |= _sets(connection, form, sharing, named=ledger is not None)
-    faults["nulls"] += faults.pop("lacking")
-    del faults["published"]
-    if words is not None:
-        create_view(connection, "vocabularies", words)
-        faults |= rare_keywords(connection, WORDS[form], owners)
-    counts = query_counts(
-        connection,
-        f"""SELECT coalesce(sum(threads), 0) AS records, count(*) AS groups,
-            coalesce(min(users), 0) AS smallest_group,
-            coalesce(sum(threads) FILTER (users < {k}), 0) AS violations,
-            count(*) FILTER (users < {k}) AS violating_groups
-            FROM groups WHERE keywords IS NOT NULL""",
-    )
-    return DetailedVerdict(k, **counts, **faults, sizes=_sizes(connection))
-
-
-def _rows(connection: Connection, form: str) -> dict[str, int]:
-    """Count the threads, and what single rows, or a row and the row before it, have wrong."""
-    queries = form == "queries"
-    # Where the file's own statistics know of no null, this reads nothing. Null sets come later.
-    null = "thread_id IS NULL" + " OR position IS NULL OR query IS NULL" * queries
-    rows = f"""FROM (SELECT *, lag(thread_id) OVER () AS above, lag(place) OVER () AS place_above
-        FROM (SELECT thread_id, {"position" if queries else "0"} AS place FROM file))"""
-    counts = query_counts(
-        connection, f"SELECT count(*) AS nulls FROM file WHERE {null}"
-    ) | query_counts(
-        connection,
-        f"""SELECT count(*) FILTER (thread_id IS DISTINCT FROM above) AS published,
-            count(*) FILTER ((CASE WHEN thread_id = above THEN place = place_above + 1 ELSE
-                (above IS NULL OR thread_id > above) AND place = 0 AND {WELL_FORMED} END)
-                IS NOT TRUE) AS odd {rows}""",
-    )
-    if counts.pop("odd"):
-        counts |= query_counts(
+        columns = create_view(connection, "file", path)
+        form, wrong_columns = closest_format(columns)
+        if not set(RELEASE_COLUMNS[form]) <= set(columns):
+            return DetailedVerdict(k, 0, 0, 0, 0, 0, wrong_columns=wrong_columns)
+        published, faults = _count_row_faults(connection, form)
+        faults["wrong_columns"] = wrong_columns
+        faults |= _create_groups(
+            connection, form, ledger, None if any(faults.values()) else published
+        )
+        faults["nulls"] += faults.pop("null_sets")
+        if words is not None:
+            create_view(connection, "vocabularies", words)
+            keywords = f"SELECT unnest({KEYWORD_LIST[form]}) AS value FROM groups"
+            faults["rare_keywords"] = count_rare_keywords(
+                connection, keywords, "vocabularies", owners
+            )
+        groups = "(FROM groups WHERE keywords IS NOT NULL)"
+        counts = query_counts(
             connection,
-            f"""SELECT count(*) FILTER (NOT {WELL_FORMED}) AS malformed_ids,
-                count(*) FILTER (thread_id = above AND place = place_above) AS repeated_rows,
-                count(*) FILTER (thread_id < above OR (thread_id = above AND place < place_above))
+            f"""SELECT coalesce(sum(threads), 0) AS records, count(*) AS groups,
+                coalesce(min(users), 0) AS smallest_group,
+                coalesce(sum(threads) FILTER (users < {k}), 0) AS violations,
+                count(*) FILTER (users < {k}) AS violating_groups FROM {groups}""",
+        )
+        return DetailedVerdict(k, **counts, **faults, sizes=group_sizes(connection, groups))
+
+
+def _create_groups(
+    connection: Connection, form: str, ledger: Path | None, published: int | None
+) -> dict[str, int]:
+    """Create the table `groups`, and count the faults of ledger and sets.
+
+    `published` is the number of threads if the rows of the file have no fault, otherwise None.
+    """
+    columns = ", ".join(name for name, _ in RELEASE_COLUMNS[form] if name != "position")
+    threads = thread_spellings(form, f"SELECT {columns} FROM file WHERE thread_id IS NOT NULL")
+    if ledger is None:
+        create_groups_without_users(connection, threads, SET_IF_SORTED[form])
+        faults = _count_set_faults(connection, form)
+        if faults["unsorted_sets"]:
+            # A set may have several spellings: group again by sorted sets.
+            create_groups_without_users(connection, threads, SET_OF_SPELLING[form])
+        return faults
+    create_view(connection, "ledger", ledger)
+    faults, members = group_by_ledger(connection, form, threads, published)
+    faults |= _count_set_faults(connection, form)
+    faults |= query_counts(
+        connection,
+        """SELECT coalesce(sum(unknown) FILTER (keywords IS NOT NULL), 0) AS unknown_threads,
+            coalesce(sum(threads - unknown) FILTER (keywords IS NULL), 0)
+                AS unpublished_entries FROM groups""",
+    )
+    if faults["unsorted_sets"]:
+        create_groups(connection, members, SET_OF_SPELLING[form], LEDGER_FAULTS)
+    return faults
+
+
+def _count_row_faults(connection: Connection, form: str) -> tuple[int, dict[str, int]]:
+    """Count the threads, and the faults of single rows and of neighboring rows."""
+    queries = form == "queries"
+    # DuckDB answers this from the statistics of the file if they exclude nulls.
+    null = "thread_id IS NULL" + " OR position IS NULL OR query IS NULL" * queries
+    faults = query_counts(connection, f"SELECT count(*) AS nulls FROM file WHERE {null}")
+    rows = f"""FROM (SELECT *, lag(thread_id) OVER () AS previous_id,
+            lag(position) OVER () AS previous_position
+        FROM (SELECT thread_id, {"position" if queries else "0"} AS position FROM file))"""
+    counts = query_counts(
+        connection,
+        f"""SELECT count(*) FILTER (thread_id IS DISTINCT FROM previous_id) AS threads,
+            count(*) FILTER ((CASE WHEN thread_id = previous_id
+                THEN position = previous_position + 1
+                ELSE (previous_id IS NULL OR thread_id > previous_id)
+                    AND position = 0 AND {WELL_FORMED_ID} END) IS NOT TRUE) AS faulty {rows}""",
+    )
+    if counts["faulty"]:
+        faults |= query_counts(
+            connection,
+            f"""SELECT count(*) FILTER (NOT {WELL_FORMED_ID}) AS malformed_ids,
+                count(*) FILTER (thread_id = previous_id AND position = previous_position)
+                    AS repeated_rows,
+                count(*) FILTER (thread_id < previous_id
+                    OR (thread_id = previous_id AND position < previous_position))
                     AS unsorted_rows,
-                count(*) FILTER ({queries} AND place <>
-                    CASE WHEN thread_id = above THEN place_above + 1 ELSE 0 END)
+                count(*) FILTER ({queries} AND position <> CASE
+                    WHEN thread_id = previous_id THEN previous_position + 1 ELSE 0 END)
                     AS broken_positions {rows}""",
         )
-    return counts
+    return counts["threads"], faults
 
 
-def _entries(
-    connection: Connection, form: str, faults: Mapping[str, int]
-) -> tuple[dict[str, int], str]:
-    """Hold the ledger against the file, and count the users of each set; say how they were found.
-
-    If every thread is met once, and the ledger has as many entries, then it has those and no other.
-    """
-    if not any(count for fault, count in faults.items() if fault != "published"):
-        # Ids of such a file ascend, and so do those of the ledger, as it was made with the sets.
-        both = "file POSITIONAL JOIN ledger"
-        if form == "queries":
-            both = f"({THREADS[form]}) AS file LEFT JOIN ledger USING (thread_id)"
-        spelled = "keywords AS spelled" if form == "sets" else "spelled"
-        fitting = f"""SELECT {spelled}, "user", false AS absent,
-            (file.thread_id = ledger.thread_id) IS NOT TRUE AS unknown FROM {both}"""
-        _group(connection, SETS[form], fitting, named=True)
-        fits = query_counts(
-            connection,
-            f"""SELECT count(*) FILTER (unknown = 0 AND threads = {faults["published"]}
-                AND threads = (SELECT count(*) FROM ledger)) AS fits
-                FROM (SELECT coalesce(sum(unknown), 0) AS unknown,
-                    coalesce(sum(threads), 0) AS threads FROM groups)""",
-        )
-        if fits["fits"]:
-            nameless = 'SELECT count(*) AS null_entries FROM ledger WHERE "user" IS NULL'
-            return query_counts(connection, nameless), fitting
-    query_counts(
+def _count_set_faults(connection: Connection, form: str) -> dict[str, int]:
+    """Count the threads with a faulty set."""
+    words, is_list = KEYWORD_LIST[form], form == "sets"
+    return query_counts(
         connection,
-        """CREATE TEMP TABLE entries AS SELECT thread_id, min("user") AS "user", count(*) AS rows,
-            count(*) FILTER (thread_id IS NULL OR "user" IS NULL) AS nulls
-            FROM ledger GROUP BY thread_id""",
-    )
-    # What the file lacks has no keywords, and what has no keywords is not published.
-    joined = f"""SELECT spelled, "user", rows IS NULL AS unknown,
-        published.thread_id IS NULL AS absent
-        FROM (FROM ({THREADS[form]}) WHERE spelled IS NOT NULL) AS published
-        FULL JOIN (FROM entries WHERE thread_id IS NOT NULL) AS entries
-        ON published.thread_id = entries.thread_id
-        UNION ALL SELECT NULL, NULL, true, false FROM ({THREADS[form]}) WHERE spelled IS NULL"""
-    _group(connection, SETS[form], joined, named=True)
-    found = query_counts(
-        connection,
-        """SELECT count(*) FILTER (rows > 1) AS repeated_entries,
-            coalesce(sum(nulls), 0) AS null_entries FROM entries""",
-    )
-    return found, joined
-
-
-def _group(connection: Connection, sets: str, sharing: str, *, named: bool) -> None:
-    """Count the threads and the users of each set, in a table of the sets."""
-    if named:
-        said = f"SELECT *, spelled AS keywords FROM ({sharing})"
-        if sets != "spelled":
-            # Many threads say the same: words are sorted once for all of them.
-            said = f"""WITH said AS MATERIALIZED ({sharing}),
-                sets AS (SELECT spelled, {sets} AS keywords
-                    FROM (SELECT DISTINCT spelled FROM said))
-                SELECT * FROM said LEFT JOIN sets USING (spelled)"""
-        # By set and user, then by set: quicker than to count distinct users, and it spills.
-        counted = f"""SELECT keywords, sum(threads) AS threads, count("user") AS users,
-            sum(unknown) AS unknown, sum(absent) AS absent
-            FROM (SELECT keywords, "user", count(*) AS threads,
-                count(*) FILTER (unknown) AS unknown, count(*) FILTER (absent) AS absent
-                FROM ({said}) GROUP BY keywords, "user") GROUP BY keywords"""
-    else:
-        many = "threads" if sets == "spelled" else "sum(threads)"
-        counted = (
-            f"""SELECT {sets} AS keywords, {many} AS threads, {many} AS users,
-            0 AS absent FROM (SELECT spelled, count(*) AS threads FROM ({sharing}) GROUP BY spelled)
-            """
-            + "GROUP BY keywords" * (many != "threads")
-        )
-    query_counts(connection, f"CREATE OR REPLACE TEMP TABLE groups AS {counted}")
-
-
-def _sets(connection: Connection, form: str, sharing: str, *, named: bool) -> dict[str, int]:
-    """Count what is wrong with the sets, in threads."""
-    words = WORDS[form]
-    found = query_counts(
-        connection,
-        f"""SELECT coalesce(sum(threads - absent) FILTER (keywords IS NULL AND {form == "sets"}), 0)
-                AS lacking,
+        f"""SELECT
+            coalesce(sum(threads - absent) FILTER (keywords IS NULL AND {is_list}), 0) AS null_sets,
             coalesce(sum(threads) FILTER (len({words}) = 0), 0) AS empty_sets,
-            coalesce(sum(threads) FILTER (list_contains({words}, '')
-                OR len({words}) > list_count({words})), 0) AS empty_words,
-            coalesce(sum(threads) FILTER ({form == "sets"} AND (list_sort({words}) <> {words}
-                OR list_unique({words}) <> len({words}))), 0) AS unsorted_sets FROM groups""",
-    )
-    if named:
-        found |= query_counts(
-            connection,
-            """SELECT coalesce(sum(unknown) FILTER (keywords IS NOT NULL), 0) AS unknown_threads,
-                coalesce(sum(threads - unknown) FILTER (keywords IS NULL), 0)
-                    AS unpublished_entries FROM groups""",
-        )
-    if found["unsorted_sets"]:
-        # A set is the same however it is spelled: gather them again.
-        _group(connection, "list_sort(list_distinct(spelled))", sharing, named=named)
-    return found
-
-
-def _sizes(connection: Connection) -> tuple[tuple[int, int, int], ...]:
-    """How many sets, with how many threads, have so many users."""
-    return tuple(
-        connection.execute(
-            """SELECT users::BIGINT, count(*), sum(threads)::BIGINT FROM groups
-            WHERE keywords IS NOT NULL GROUP BY users ORDER BY users"""
-        ).fetchall()
+            coalesce(sum(threads) FILTER ({has_empty_keyword(words)}), 0) AS empty_words,
+            coalesce(sum(threads) FILTER ({is_list} AND {is_not_a_sorted_set(words)}), 0)
+                AS unsorted_sets FROM groups""",
     )

@@ -1,11 +1,14 @@
-"""Files as views of a connection of its own, for a verifier that trusts no code but DuckDB's."""
+"""DuckDB connections of the verifier: files as views, and queries that return counts.
+
+Error messages of DuckDB may quote data, so they are replaced by the class of the error.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import duckdb
 
@@ -13,10 +16,11 @@ from setanon_core.errors import InvalidParameterError, MalformedInputError, Seta
 
 Connection = duckdb.DuckDBPyConnection
 Columns = tuple[tuple[str, str], ...]
+"""Names and DuckDB types of columns."""
 
 
 class Limits(TypedDict):
-    """How much of the machine DuckDB may take, and where it spills what memory cannot hold."""
+    """Limits of DuckDB: cores, memory ("4GB"), and the folder for spilled data."""
 
     cores: int | None
     memory: str | None
@@ -27,12 +31,12 @@ class Limits(TypedDict):
 def open_connection(
     cores: int | None, memory: str | None, spill: Path | None
 ) -> Iterator[Connection]:
-    """A connection of its own, within these limits."""
-    # What DuckDB spills may be private, and its own choice is a folder where the process runs.
-    with TemporaryDirectory(prefix="setanon-", dir=spill) as own, duckdb.connect() as connection:
-        limits = {"temp_directory": own, "threads": cores, "memory_limit": memory}
-        for off in ("python_enable_replacements", "enable_progress_bar"):
-            connection.execute(f"SET {off} = false")
+    """Open an in-memory database that spills into a private temporary folder in `spill`."""
+    # Spilled data may be private; DuckDB's default is a folder in the working directory.
+    with TemporaryDirectory(prefix="setanon-", dir=spill) as folder, duckdb.connect() as connection:
+        limits = {"temp_directory": folder, "threads": cores, "memory_limit": memory}
+        for setting in ("python_enable_replacements", "enable_progress_bar"):
+            connection.execute(f"SET {setting} = false")
         for name, value in limits.items():
             if value is not None:
                 connection.execute(f"SET {name} = ?", [value])
@@ -40,57 +44,66 @@ def open_connection(
 
 
 def create_view(connection: Connection, name: str, path: Path) -> Columns:
-    """Give a file the name by which statements know it; return its columns."""
-    # One file, whatever brackets are in its name; folders named like date=2026 are no columns.
+    """Create a view of a file (Parquet, or TSV by its suffix); return its columns."""
+    # Brackets in the name are no pattern, and folders such as date=2026 are no columns.
     literal = escape(str(path))
     try:
         if path.suffix == ".tsv":
-            relation = _text(connection, literal, path)
+            relation = _read_tsv(connection, literal, path)
         else:
             relation = connection.read_parquet(literal, hive_partitioning=False)
         relation.create_view(name)
         return tuple(zip(relation.columns, map(str, relation.types), strict=True))
     except (duckdb.Error, OSError, UnicodeError) as error:
         failure = type(error).__name__
-    raise _unreadable(failure)
+    raise _redacted_error(failure)
 
 
-def _text(connection: Connection, literal: str, path: Path) -> duckdb.DuckDBPyRelation:
-    """Text with a header: fields between tabs, keywords between blanks, nothing quoted."""
+def _read_tsv(connection: Connection, literal: str, path: Path) -> duckdb.DuckDBPyRelation:
+    """Read tab-separated text with a header and no quotes; keywords are separated by blanks."""
     with path.open(encoding="utf-8", newline="\n") as file:
         names = file.readline().rstrip("\r\n").split("\t")
     relation = connection.read_csv(
         literal, delimiter="\t", header=True, quotechar="", escapechar="", auto_detect=False,
         columns=dict.fromkeys(names, "VARCHAR"),
     )  # fmt: skip
-    known = {
+    typed = {
         "position": "TRY_CAST(position AS BIGINT) AS position",
         "keywords": "string_split(keywords, ' ') AS keywords",
     }
-    quoted = (known.get(name, '"' + name.replace('"', '""') + '"') for name in names)
-    return relation.project(", ".join(quoted))
+    columns = (typed.get(name, '"' + name.replace('"', '""') + '"') for name in names)
+    return relation.project(", ".join(columns))
+
+
+def execute(connection: Connection, sql: str) -> None:
+    """Execute a statement that returns no rows."""
+    query_rows(connection, sql)
 
 
 def query_counts(connection: Connection, sql: str) -> dict[str, int]:
-    """The row of counts that a statement answers with, by the names of its columns."""
+    """Return the one row of counts of a query, by column name."""
+    [row] = query_rows(connection, sql)
+    names = [column[0] for column in connection.description or ()]
+    return {name: int(count) for name, count in zip(names, row, strict=True)}
+
+
+def query_rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
+    """Return all rows of a query."""
     try:
-        answer = connection.execute(sql)
-        names = [column[0] for column in answer.description or ()]
-        rows = answer.fetchall()
-        return {name: int(count) for row in rows for name, count in zip(names, row, strict=True)}
+        return connection.execute(sql).fetchall()
     except duckdb.Error as error:
         failure = type(error).__name__
-    raise _unreadable(failure)
+    raise _redacted_error(failure)
 
 
-def _unreadable(failure: str) -> SetanonError:
-    # Made outside of any handler: DuckDB's own words may quote the data, and logs would show them.
+def _redacted_error(failure: str) -> SetanonError:
+    # Raised outside of any handler: a traceback with DuckDB's message could show data in logs.
     if failure == duckdb.OutOfMemoryException.__name__:
         return InvalidParameterError(
-            "memory must hold what verification cannot spill; DuckDB ran out of it, and nothing is "
-            "verified. Give it more memory, or fewer cores."
+            "memory must suffice for what verification cannot spill; DuckDB ran out of memory and "
+            "nothing was verified. Set a higher memory limit or fewer cores."
         )
     return MalformedInputError(
-        "the release, its ledger and the words of its users must be files that DuckDB can read, "
-        f"with the columns of their kind; it refused with {failure}. Make the files again."
+        "the files of a release must be readable by DuckDB and have the columns of their stage; "
+        f"DuckDB raised {failure}. Create the files again."
     )

@@ -155,7 +155,9 @@ def a_check_that_fails_is_red_and_says_what_does_not_hold(page, _):
 
 def the_refused_release_says_why(page, _):
     expect(page.get_by_text("Failure", exact=True).first).to_be_visible()
-    said = re.compile("every set must be that of k = 3 users; 1 are not.*Nothing was published")
+    said = re.compile(
+        "at least k = 3 users must share every set; 1 sets have.*Nothing was published"
+    )
     expect(page.get_by_text(said).first).to_be_visible()
 
 

@@ -10,10 +10,10 @@ import pytest
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from setanon_dagster.checks import OF_CLUSTERS, OF_LINES, OF_THREADS, build_checks  # noqa: E402
+from setanon_dagster.checks import CLUSTER_CHECKS, LINE_CHECKS, THREAD_CHECKS, build_checks  # noqa: E402
 from setanon_dagster.quality import release_counts, validation  # noqa: E402 - after the skip
-from setanon_dagster.quality.gathering import opened  # noqa: E402
-from setanon_dagster.quality.release_counts import PROMISES  # noqa: E402
+from setanon_dagster.quality.promises import PROMISES, ReleasePromises  # noqa: E402
+from setanon_dagster.quality.stage_views import open_stages  # noqa: E402
 
 K = 3
 CANARIES = ("canaryuser", "canaryword", "canarycolumn")
@@ -148,7 +148,7 @@ def numbers(check):
 def test_good_data_pass_and_the_release_is_made(tmp_path):
     made, found, _ = run(written(tmp_path), docs=tmp_path / "docs")
     assert made
-    assert set(found) == {*PROMISES, *OF_LINES, *OF_THREADS, *OF_CLUSTERS}
+    assert set(found) == {*PROMISES, *LINE_CHECKS, *THREAD_CHECKS, *CLUSTER_CHECKS}
     assert not failed(found)
     assert all(one.severity is dg.AssetCheckSeverity.ERROR for one in found.values())
     sets = numbers(found["every_set_has_k_users"])
@@ -302,7 +302,7 @@ def test_a_check_that_raises_fails_without_its_text(tmp_path, monkeypatch):
     def broken(*_):
         raise LookupError("canaryuser")
 
-    monkeypatch.setattr(validation, "_judged", broken)
+    monkeypatch.setattr(validation, "_validate", broken)
     made, found, events = run(written(tmp_path))
     assert not made
     assert failed(found) == set(PROMISES)
@@ -312,11 +312,11 @@ def test_a_check_that_raises_fails_without_its_text(tmp_path, monkeypatch):
 
 def test_stale_data_docs_do_not_outlive_a_check_that_could_not_run(tmp_path):
     files = written(tmp_path)
-    asked = validation.Asked(k=K, min_owners=K, format="queries")
-    validation.examine(partial(opened, files), asked, tmp_path / "docs")
+    asked = ReleasePromises(k=K, min_owners=K, format="queries")
+    validation.run_expectations(partial(open_stages, files), asked, tmp_path / "docs")
     assert (tmp_path / "docs" / "index.html").is_file()
     files["clusters"].unlink()
-    validation.examine(partial(opened, files), asked, tmp_path / "docs")
+    validation.run_expectations(partial(open_stages, files), asked, tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
 
 
@@ -330,8 +330,8 @@ def test_respellings_widen_what_the_cost_report_may_say(tmp_path):
         ),
         cost_report=GOOD["cost_report"].replace("0 AS resp", "1 AS resp"),
     )
-    with opened(files) as connection:
-        edits = release_counts.edits(connection, "queries", K).set_index("figure")
+    with open_stages(files) as connection:
+        edits = release_counts.edit_counts(connection, "queries", K).set_index("figure")
     assert edits.loc["additions", ["least", "most", "reported"]].tolist() == [0, 1, 0]
     assert edits.loc["deletions", ["least", "most", "reported"]].tolist() == [2, 3, 2]
     assert edits.loc["kept", ["least", "most", "reported"]].tolist() == [6, 6, 6]

@@ -4,12 +4,19 @@ import pytest
 gx = pytest.importorskip("great_expectations")
 
 from setanon_dagster.quality import expectations as ours  # noqa: E402 - after the skip
-from setanon_dagster.quality.release_counts import COLUMNS, PROMISES  # noqa: E402
-from setanon_dagster.quality.validation import finding_of  # noqa: E402
+from setanon_dagster.quality.promises import PROMISES  # noqa: E402
+from setanon_dagster.quality.release_counts import STAGE_COLUMNS  # noqa: E402
+from setanon_dagster.quality.validation import outcome_of  # noqa: E402
 
 IDS = {"rows": 9, "distinct_rows": 9, "ids": 3, "distinct_ids": 3, "malformed": 0, "unmatched": 0}
-COLUMNS_OF_QUERIES = {"name": list(COLUMNS["queries"]), "type": list(COLUMNS["queries"].values())}
-COLUMNS_OF_SETS = {"name": list(COLUMNS["sets"]), "type": list(COLUMNS["sets"].values())}
+COLUMNS_OF_QUERIES = {
+    "name": list(STAGE_COLUMNS["queries"]),
+    "type": list(STAGE_COLUMNS["queries"].values()),
+}
+COLUMNS_OF_SETS = {
+    "name": list(STAGE_COLUMNS["sets"]),
+    "type": list(STAGE_COLUMNS["sets"].values()),
+}
 STAGES = {"stage": ["threads", "release"], "came": [9, 4], "kept": [9, 3], "set_aside": [0, 1]}
 FIGURES = {
     "figure": ["threads", "keywords", "withdrawals", "additions", "deletions", "kept"],
@@ -65,8 +72,20 @@ BAD = [
     ),
     (UNIQUE, {name: [count] for name, count in {**IDS, "rows": 2, "distinct_rows": 2}.items()}),
     (UNIQUE, {name: [count, count] for name, count in IDS.items()}),
-    (ONLY, {"name": [*COLUMNS["queries"], "user"], "type": [*COLUMNS["queries"].values(), "INT"]}),
-    (ONLY, {"name": [*COLUMNS["queries"], "time"], "type": [*COLUMNS["queries"].values(), "DATE"]}),
+    (
+        ONLY,
+        {
+            "name": [*STAGE_COLUMNS["queries"], "user"],
+            "type": [*STAGE_COLUMNS["queries"].values(), "INT"],
+        },
+    ),
+    (
+        ONLY,
+        {
+            "name": [*STAGE_COLUMNS["queries"], "time"],
+            "type": [*STAGE_COLUMNS["queries"].values(), "DATE"],
+        },
+    ),
     (ONLY, {name: column[:-1] for name, column in COLUMNS_OF_QUERIES.items()}),
     (ONLY, {name: [*column, column[0]] for name, column in COLUMNS_OF_QUERIES.items()}),
     (ONLY, changed(COLUMNS_OF_QUERIES, type=["VARCHAR"] * 4)),
@@ -116,14 +135,14 @@ def ask():
 def test_good_batches_pass(ask, expectation, batch):
     answer = ask(expectation.copy(), batch)
     assert answer.success
-    assert finding_of(answer.results).counts["violations"] == 0
+    assert outcome_of(answer.results).counts["violations"] == 0
 
 
 @pytest.mark.parametrize(("expectation", "batch"), BAD)
 def test_bad_batches_fail_and_raise_nothing(ask, expectation, batch):
     answer = ask(expectation.copy(), batch)
     assert not answer.success
-    found = finding_of(answer.results)
+    found = outcome_of(answer.results)
     assert found.error is None
     assert found.counts["violations"] > 0
 
@@ -134,7 +153,7 @@ def test_what_is_no_batch_of_counts_fails(ask, expectation, spoil):
     good = next(batch for asked, batch in GOOD if asked is expectation)
     answer = ask(expectation.copy(), spoil(pd.DataFrame(good)))
     assert not answer.success
-    assert finding_of(answer.results).error is None
+    assert outcome_of(answer.results).error is None
 
 
 def test_a_result_without_counts_is_boolean_only(ask):
@@ -156,14 +175,14 @@ def test_an_exception_is_an_error_and_its_text_stays_out(ask, monkeypatch):
     def broken(_self, _batch):
         raise ZeroDivisionError("canary")
 
-    monkeypatch.setattr(ours.ExpectEverySetToHaveKUsers, "judge", broken)
-    found = finding_of(ask(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}).results)
+    monkeypatch.setattr(ours.ExpectEverySetToHaveKUsers, "count_violations", broken)
+    found = outcome_of(ask(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}).results)
     assert (found.passed, found.error) == (False, "ZeroDivisionError")
     assert not found.counts
 
 
 def test_no_result_is_an_error():
-    assert not finding_of([]).passed
+    assert not outcome_of([]).passed
 
 
 @pytest.mark.parametrize("expectation", [K_USERS, OWNERS, UNIQUE, ONLY, ACCOUNTED, EDITS])

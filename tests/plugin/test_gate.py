@@ -86,7 +86,7 @@ def test_in_one_run_the_failed_check_stops_the_release(unpublished):
 def test_a_release_made_alone_in_a_later_run_is_refused(unpublished):
     ran = make(unpublished, "release")
     assert refused(ran)
-    assert "1 are not, with 2 threads" in ran.failures[0]
+    assert "1 sets have fewer users, with 2 threads" in ran.failures[0]
 
 
 @pytest.mark.usefixtures("careless")

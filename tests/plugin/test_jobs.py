@@ -196,7 +196,7 @@ def test_a_release_is_verified_for_what_its_certificate_says_not_for_what_is_ask
     certificate.write_text(json.dumps(told | {"k": K + 1}))
     ran = verified(stored)
     assert not ran.success
-    assert f"every set must be that of k = {K + 1} users; 3 are not" in ran.failures[0]
+    assert f"at least k = {K + 1} users must share every set; 3 sets have fewer" in ran.failures[0]
 
 
 def test_other_bytes_than_the_certified_ones_fail_though_they_are_k_anonymous(stored):

@@ -106,7 +106,7 @@ def test_a_refused_release_leaves_all_as_it_was(tmp_path, what, change):
 
 def test_a_first_release_that_is_refused_has_no_name(tmp_path):
     paths = inputs(tmp_path / "in", users=K - 1)
-    with pytest.raises(NotAnonymousError, match="k = 3 users; 2 are not, with 18 threads"):
+    with pytest.raises(NotAnonymousError, match="2 sets have fewer users, with 18 threads"):
         published(paths, tmp_path / "out")
     assert tree(tmp_path / "out").keys() == {"releases", "private"}
 

@@ -12,8 +12,8 @@ from pyarrow import parquet
 from support.reports import COST, SMALL, certified
 
 from setanon_core.errors import SetanonError
+from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.build import report_of, write_report
-from setanon_dagster.report.counts import open_stages
 from setanon_dagster.report.model import GroupSize, RoundCost, sweep_points
 from setanon_dagster.report.sample import MAX_QUERIES, THREADS_PER_KIND, compare
 

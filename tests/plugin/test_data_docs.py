@@ -1,4 +1,4 @@
-"""Data Docs load nothing from elsewhere, and their index leads to every page."""
+"""Data Docs load no remote content, and their index links to every page."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from setanon_dagster.quality.data_docs import make_offline
 REMOTE = re.compile(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""")
 
 
-def test_data_docs_of_a_run_load_nothing_and_can_be_read(good):
+def test_data_docs_of_a_run_load_nothing_and_are_all_linked(good):
     config, _ = good
     folder = next((Path(config.out) / "private" / "data_docs").rglob("index.html")).parent
     pages = sorted(folder.rglob("*.html"))
@@ -22,15 +22,15 @@ def test_data_docs_of_a_run_load_nothing_and_can_be_read(good):
         text = page.read_text("utf-8")
         assert "<script" not in text
         assert "default-src 'none'" in text
-        loaded = [tag for tag in re.findall(r"<(?:link|img)[^>]*>", text) if REMOTE.search(tag)]
-        assert loaded == []
+        remote = [tag for tag in re.findall(r"<(?:link|img)[^>]*>", text) if REMOTE.search(tag)]
+        assert remote == []
     index = (folder / "index.html").read_text("utf-8")
     links = re.findall(r'href="([^"]+)"', index)
     assert sorted(folder / link for link in links) == [p for p in pages if p.name != "index.html"]
     assert "every set has k users" in index
 
 
-def test_scripts_styles_and_pictures_from_elsewhere_leave_a_page(tmp_path):
+def test_remote_scripts_styles_and_images_are_removed(tmp_path):
     page = tmp_path / "expectations" / "a_promise.html"
     page.parent.mkdir()
     page.write_text(
@@ -42,5 +42,5 @@ def test_scripts_styles_and_pictures_from_elsewhere_leave_a_page(tmp_path):
 
     text = page.read_text()
     assert '<p>kept <img src="data:x"></p>' in text
-    assert not [gone for gone in ("https://", "//c", "http://e", "run()") if gone in text]
+    assert not [part for part in ("https://", "//c", "http://e", "run()") if part in text]
     assert "a promise" in (tmp_path / "index.html").read_text()

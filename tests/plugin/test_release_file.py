@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_dagster.verifier import owners
+from setanon_dagster.verifier import keyword_owners
 from setanon_dagster.verifier.release_file import verify_file
 
 K = 3
@@ -210,7 +210,7 @@ def test_sets_in_any_order_are_the_same_sets(tmp_path):
 
 @pytest.mark.parametrize("rows", [0, 1, 4, 100])
 def test_rare_keywords_are_found_wherever_the_common_ones_were(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr(owners, "PROBE", rows)
+    monkeypatch.setattr(keyword_owners, "PROBE", rows)
     made = good("sets")
     assert judged(tmp_path, "sets", made).rare_keywords == 0
     made.typed = [[user, words] for user, words in made.typed if (user, words) != ("u1", ["mulch"])]
@@ -220,7 +220,7 @@ def test_rare_keywords_are_found_wherever_the_common_ones_were(tmp_path, monkeyp
 def test_too_little_memory_is_no_verdict_and_says_so(tmp_path):
     judged(tmp_path, "queries", good("queries"))
     for memory in ("1KB", "64KB"):
-        with pytest.raises(InvalidParameterError, match="memory must hold") as caught:
+        with pytest.raises(InvalidParameterError, match="memory must suffice") as caught:
             verify_file(tmp_path / "threads.parquet", K, memory=memory, cores=1)
         assert caught.value.__context__ is None
 

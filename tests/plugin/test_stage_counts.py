@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_dagster.quality import release_counts, stage_counts
-from setanon_dagster.quality.gathering import counted, opened
 from setanon_dagster.quality.stage_counts import count_clusters, count_lines, count_threads
+from setanon_dagster.quality.stage_views import open_stages
+from setanon_dagster.verifier.sql import query_counts
 
 NUMBERS = st.one_of(st.none(), st.integers(0, 3))
 LETTERS = st.one_of(st.none(), st.sampled_from("ab"))
@@ -44,7 +45,7 @@ def test_threads_are_counted_alike_in_any_order(rows, more, ordered):
     log = [(user, 1, user, 1) for _, user, _ in rows] + [(user, at, "c", 2) for user, at in more]
     with database(raw_log=(LOG, log), threads=(THREADS, threads)) as connection:
         found = count_threads(connection)
-        due = counted(connection, stage_counts.THREADS)
+        due = query_counts(connection, stage_counts.THREADS)
     faults = ("lost_rows", "added_rows", "mixed_threads", "repeated_positions")
     assert {name: found[name] for name in ("rows", *faults)} == {
         name: due[name] for name in ("rows", *faults)
@@ -141,7 +142,7 @@ def test_rows_and_threads_are_counted_alike_in_any_order(rows, ordered):
         "clusters": (CLUSTERS, GOOD),
     }
     with database(**tables) as connection:
-        found = release_counts.identifiers(connection, "queries").iloc[0]
+        found = release_counts.id_counts(connection, "queries").iloc[0]
     assert (found["rows"], found["distinct_rows"]) == (len(rows), len(set(rows)))
 
 
@@ -150,7 +151,7 @@ def test_files_are_opened_within_the_memory_that_is_given(tmp_path):
     with database(clusters=(CLUSTERS, GOOD)) as connection:
         connection.execute(f"COPY clusters TO '{path}' (FORMAT parquet)")
     spill = tmp_path / "private" / "spill"
-    with opened({"clusters": path}, "300MB", spill) as connection:
+    with open_stages({"clusters": path}, memory="300MB", spill=spill) as connection:
         limit = connection.execute("SELECT current_setting('memory_limit')").fetchone()
         assert limit == ("286.1 MiB",)
         assert (

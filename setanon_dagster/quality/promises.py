@@ -1,0 +1,26 @@
+"""The promises of a release, one per check."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from setanon_core.params import Format
+
+PROMISES: Final[Mapping[str, str]] = {
+    "every_set_has_k_users": "Every published set of keywords is shared by at least $k users.",
+    "every_keyword_has_owners": "At least $min_owners users typed each published keyword.",
+    "thread_ids_are_unique": "Every thread id is a keyed hash, published once, with one user.",
+    "no_user_or_time_column": "The columns are those of the format $format: no user, no time.",
+    "every_row_is_accounted_for": "Every row of a stage was passed on or set aside, none was lost.",
+    "edits_match_the_cost_report": "A recount of the edits gives the numbers of the cost report.",
+}
+"""Name and description of each check; Dagster and the Data Docs show both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePromises:
+    """The values in the promises of one release."""
+
+    k: int
+    min_owners: int
+    format: Format

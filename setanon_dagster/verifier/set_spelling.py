@@ -1,0 +1,65 @@
+"""SQL for the keyword sets of published threads, by format.
+
+The spelling of a thread is the list of its keywords ("sets"), or its queries joined by blanks
+("queries"). Two spellings that differ only in order or repetition are the same set. Sets are
+compared keyword by keyword, never by a hash.
+"""
+# ruff: noqa: S608 - statements are built from constants and from SQL of this package
+
+from collections.abc import Mapping
+from typing import Final
+
+SET_OF_SPELLING: Final[Mapping[str, str]] = {
+    "sets": "list_sort(list_distinct(spelling))",
+    # As text, which is faster to compare; keywords of queries contain no blank, so no two sets
+    # have the same text. Two blanks in a row give an empty keyword.
+    "queries": "array_to_string(list_sort(list_distinct(string_split(spelling, ' '))), ' ')",
+}
+"""Expression for the set of a spelling; the result is called `keywords` in all tables."""
+
+SET_IF_SORTED: Final[Mapping[str, str]] = {**SET_OF_SPELLING, "sets": "spelling"}
+"""Expression for the set of a spelling if published lists are sorted sets, as they must be."""
+
+KEYWORD_LIST: Final[Mapping[str, str]] = {
+    "sets": "keywords",
+    "queries": "string_split(keywords, ' ')",
+}
+"""Expression for the list of the keywords of a set."""
+
+SPELLED_LIST: Final[Mapping[str, str]] = {
+    "sets": "spelling",
+    "queries": "string_split(spelling, ' ')",
+}
+"""Expression for the list of the keywords of a spelling."""
+
+
+def thread_spellings(form: str, rows: str, extra: str = "") -> str:
+    """SELECT the spelling of each thread.
+
+    `rows` is a SELECT of thread_id and keywords or query. `extra` are further expressions:
+    aggregates for "queries", columns for "sets".
+    """
+    more = f", {extra}" if extra else ""
+    if form == "sets":
+        return f"SELECT thread_id, keywords AS spelling{more} FROM ({rows})"
+    # A repeated query adds no keyword: drop it before the texts get long.
+    return f"""SELECT thread_id, string_agg(query, ' ') AS spelling{more}
+        FROM (SELECT DISTINCT * FROM ({rows})) GROUP BY thread_id"""
+
+
+def sets_of_spellings(table: str, expression: str, extra: str = "") -> str:
+    """SELECT the set of each distinct spelling: many threads have the same one."""
+    more = f", {extra}" if extra else ""
+    return f"""SELECT spelling, {expression} AS keywords{more}
+        FROM (SELECT DISTINCT spelling FROM {table})"""
+
+
+def has_empty_keyword(keywords: str) -> str:
+    """SQL condition: a list has an empty or null keyword."""
+    return f"(list_contains({keywords}, '') OR len({keywords}) > list_count({keywords}))"
+
+
+def is_not_a_sorted_set(keywords: str) -> str:
+    """SQL condition: a list is not sorted, or has duplicates."""
+    return f"""(list_sort({keywords}) <> {keywords}
+        OR list_unique({keywords}) <> len({keywords}))"""
