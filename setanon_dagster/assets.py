@@ -21,8 +21,8 @@ from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.redaction import redact_errors
+from setanon_dagster.release_metadata import release_metadata
 from setanon_dagster.report.build import write_release_report
-from setanon_dagster.report.metadata import release_metadata
 from setanon_dagster.runtime.memory import trim_memory
 from setanon_dagster.runtime.progress_log import ProgressLogger
 from setanon_dagster.sources.loading import ReadResult, Window

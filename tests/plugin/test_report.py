@@ -17,7 +17,7 @@ pytest.importorskip("jinja2")
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='a(\"b\")'>&amp;]]>--></style>{{ 7*7 }}$x^2$"
 SECTIONS = [
-    "verdict", "cost", "retained", "groups", "optimal", "loss", "use", "threads", "settings",
+    "verdict", "cost", "retained", "groups", "optimal", "loss", "utility", "threads", "settings",
     "promises",
 ]  # fmt: skip
 
@@ -244,7 +244,7 @@ def test_a_release_that_nobody_counted_has_a_page():
     bare = replace(SMALL, rounds=(), sizes=(), losses=None, sweep=(), utility=())
     read = Page(page(bare))
     assert [each["id"] for each in read.of("section")] == [
-        each for each in SECTIONS if each not in {"use", "threads"}
+        each for each in SECTIONS if each not in {"utility", "threads"}
     ]
 
 

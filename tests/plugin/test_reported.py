@@ -75,7 +75,7 @@ def test_full_report_of_renamed_assets_has_utility(tmp_path, kind):
 
     assert result.success
     page = page_of(config)
-    assert 'id="use"' in page
+    assert 'id="utility"' in page
     assert 'id="retained"' in page
     assert dg.AssetKey(["warehouse", f"the_raw_{kind}", "v2"]) not in upstream
 
