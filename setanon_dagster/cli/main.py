@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from setanon_core.errors import InvalidParameterError, SetanonError
-from setanon_dagster.cli.options import config_of, parameter_options, parse_ks
+from setanon_dagster.cli.options import config_of, k_option, parameter_options, parse_ks
 from setanon_dagster.cli.summary import print_line, print_summary, print_verdict
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
@@ -95,7 +95,7 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
 
 @main.command()
 @click.argument("file", type=FILE)
-@click.option("--k", type=int, required=True, help="Minimum number of users per set; at least 2.")
+@k_option()
 @click.option("--ledger", type=FILE, help="The private ledger: count users instead of threads.")
 def verify(file: Path, k: int, ledger: Path | None) -> None:
     """Verify that FILE is k-anonymous, and count violations.
@@ -118,7 +118,7 @@ def verify(file: Path, k: int, ledger: Path | None) -> None:
 @click.option("--users", type=int, default=USERS, show_default=True, help="At least 1.")
 @click.option("--queries", type=int, help="At least one per user; about five per user by default.")
 @click.option("--seed", type=int, default=0, show_default=True, help="0 or more.")
-@click.option("--k", type=int, default=3, show_default=True, help="At least 2.")
+@k_option(required=False, default=3, show_default=True)
 @click.option(
     "--out", metavar="DIR", help="Folder of the log and the release; .setanon-demo by default."
 )

@@ -41,6 +41,11 @@ def parameter_options(*, exclude: Iterable[str] = ()) -> Callable[[F], F]:
     return decorate
 
 
+def k_option(**settings: Any) -> Callable[[F], F]:  # noqa: ANN401 - any setting of click.option
+    """Decorate a command without a config with the option `--k`; `settings` are those of click."""
+    return _option(ReleaseConfig, parameters_of(ReleaseConfig)["k"], **settings)
+
+
 def config_of(uri: tuple[str, ...], out: str, values: Mapping[str, Any]) -> ReleaseConfig:
     """Build the config from the options; bad values and missing files raise before any reading."""
     of_source = parameters_of(Source).keys() & values.keys()
@@ -73,7 +78,7 @@ def parse_ks(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ..
     return tuple(sorted(ks))
 
 
-def _option(owner: type, parameter: Parameter) -> Callable[[F], F]:
+def _option(owner: type, parameter: Parameter, **changes: Any) -> Callable[[F], F]:  # noqa: ANN401
     """The option of one parameter. Values are checked by the dataclass, not by click."""
     name = parameter.name
     flag = "--" + name.replace("_", "-")
@@ -98,7 +103,7 @@ def _option(owner: type, parameter: Parameter) -> Callable[[F], F]:
         settings |= {"callback": _parse_delimiter, "metavar": "CHARACTER"}
     else:
         settings["type"] = parameter.types[0]
-    return click.option(flag, name, **settings)
+    return click.option(flag, name, **{**settings, **changes})
 
 
 def _parse_column(_: click.Context, param: click.Parameter, value: object) -> object:

@@ -53,6 +53,13 @@ def test_every_parameter_is_an_option_with_its_default_and_description():
         assert "None" not in options[name].help, name
 
 
+def test_option_k_has_one_description_in_all_commands():
+    commands = ("release", "verify", "demo", "utility")
+    options = [option for name in commands for option in main.commands[name].params]
+    assert len({option.help for option in options if option.name == "k"}) == 1
+    assert sum(option.name == "k" for option in options) == len(commands)
+
+
 def test_name_of_a_release_defaults_to_the_kind_of_its_source(tmp_path):
     path = str(write_log(tmp_path))
     assert config_of((path,), "out", {"k": 3, "name": None}).name == "log"
