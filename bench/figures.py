@@ -1,14 +1,14 @@
-"""Figures of what was measured: time and memory by size, and what each way keeps."""
+"""Figures of the measurements: time and memory by size, and what each grouping method retains."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-Row = dict[str, object]
+from markdown_table import Row
 
-KINDS = ("png", "svg")
+FORMATS = ("png", "svg")
 TIMES = {
-    "seconds": "setanon release, from end to end",
+    "seconds": "setanon release, end to end",
     "without checks": "its stages and gate",
     "DuckDB s": "DuckDB: read, sort, write",
 }
@@ -16,24 +16,29 @@ MEMORY = {"peak MB": "setanon release", "DuckDB peak MB": "DuckDB: read, sort, w
 
 
 def draw(sections: dict[str, list[Row]], out: Path) -> list[Path]:
-    """Draw what there is enough of; the files that were written."""
+    """Draw the figures for which there is enough data; return the files written."""
     try:
         import matplotlib as mpl
     except ImportError:
         return []
     mpl.use("Agg")
-    made: list[Path] = []
-    whole = [row for row in sections.get("From end to end", []) if "seconds" in row]
-    if len(whole) > 1:
-        made += _growth(whole, TIMES, "seconds", out / "time")
-        made += _growth(whole, MEMORY, "megabytes, at most", out / "memory")
-    kept = [row for name, rows in sections.items() if name.startswith("Ways:") for row in rows]
-    if kept:
-        made += _kept([row for row in kept if "retained" in row], out / "retained")
-    return made
+    files: list[Path] = []
+    sizes = [row for row in sections.get("End to end", []) if "seconds" in row]
+    if len(sizes) > 1:
+        files += _draw_growth(sizes, TIMES, "seconds", out / "time")
+        files += _draw_growth(sizes, MEMORY, "peak megabytes", out / "memory")
+    methods = [
+        row
+        for name, rows in sections.items()
+        if name.startswith("Grouping methods:")
+        for row in rows
+    ]
+    if methods:
+        files += _draw_retained([row for row in methods if "retained" in row], out / "retained")
+    return files
 
 
-def _growth(rows: Sequence[Row], names: dict[str, str], unit: str, stem: Path) -> list[Path]:
+def _draw_growth(rows: Sequence[Row], names: dict[str, str], unit: str, stem: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
@@ -44,29 +49,31 @@ def _growth(rows: Sequence[Row], names: dict[str, str], unit: str, stem: Path) -
     axes.set(xscale="log", yscale="log", xlabel="queries", ylabel=unit)
     axes.grid(visible=True, alpha=0.3)
     axes.legend(frameon=False)
-    return _saved(figure, stem)
+    return _save(figure, stem)
 
 
-def _kept(rows: Sequence[Row], stem: Path) -> list[Path]:
+def _draw_retained(rows: Sequence[Row], stem: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
     data = list(dict.fromkeys(str(row["data"]) for row in rows))
     figure = Figure(figsize=(8, 1 + 2 * len(data)), layout="constrained")
     for axes, name in zip(figure.subplots(len(data), squeeze=False).flat, data, strict=True):
-        own = [row for row in rows if row["data"] == name][::-1]
-        bars = axes.barh([str(row["way"]) for row in own], [_share(row) for row in own])
+        selected = [row for row in rows if row["data"] == name][::-1]
+        bars = axes.barh(
+            [str(row["method"]) for row in selected], [_percent_retained(row) for row in selected]
+        )
         axes.bar_label(bars, fmt="%.1f", padding=2)
-        axes.set(title=f"{name}, k = {own[0]['k']}", xlabel="retained, %", xlim=(0, 100))
-    return _saved(figure, stem)
+        axes.set(title=f"{name}, k = {selected[0]['k']}", xlabel="retained, %", xlim=(0, 100))
+    return _save(figure, stem)
 
 
-def _share(row: Row) -> float:
-    # Additions may cost more than there was to keep.
+def _percent_retained(row: Row) -> float:
+    # Negative if additions cost more than the items retained.
     return max(100 * float(str(row["retained"])), 0)
 
 
-def _saved(figure: Any, stem: Path) -> list[Path]:  # noqa: ANN401 - it comes with matplotlib
-    made = [stem.with_suffix(f".{kind}") for kind in KINDS]
-    for path in made:
+def _save(figure: Any, stem: Path) -> list[Path]:  # noqa: ANN401 - matplotlib is optional
+    files = [stem.with_suffix(f".{suffix}") for suffix in FORMATS]
+    for path in files:
         figure.savefig(path, dpi=150)
-    return made
+    return files

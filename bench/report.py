@@ -1,4 +1,4 @@
-"""What was measured, written down after each part: Markdown to paste, and JSON to compute with."""
+"""Write the measurements after each part: Markdown tables, and JSON."""
 
 import json
 import os
@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from measure import table
-
-Row = dict[str, object]
+from markdown_table import Row, table
 
 PACKAGES = (
     *("setanon", "numpy", "scipy", "rapidfuzz", "datasketch"),
@@ -20,32 +18,32 @@ GIGABYTE = 1 << 30
 
 
 class Report:
-    """Sections by name; one that is told again takes the place of what it said before."""
+    """Tables by section name; a section that is added again replaces the older one."""
 
     def __init__(self, out: Path, settings: Row) -> None:
-        """Write to this folder."""
+        """Create the output folder."""
         self.out = out
         self.settings = settings
         self.sections: dict[str, list[Row]] = {}
         out.mkdir(parents=True, exist_ok=True)
 
     def add(self, name: str, rows: Sequence[Row]) -> None:
-        """Keep a section, and write all of them: the next part may not come back."""
+        """Add a section, and write all of them, as a later part may crash."""
         self.sections[name] = list(rows)
-        told = {"settings": self.settings, "sections": self.sections}
+        measured = {"settings": self.settings, "sections": self.sections}
         (self.out / "benchmarks.md").write_text(self.text(), encoding="utf-8")
-        (self.out / "benchmarks.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+        (self.out / "benchmarks.json").write_text(json.dumps(measured, indent=1) + "\n", "utf-8")
 
     def section(self, name: str) -> str:
         """One section as Markdown."""
         return f"## {name}\n\n{table(self.sections[name])}\n"
 
     def text(self) -> str:
-        """All sections."""
+        """All sections as Markdown."""
         return "\n".join(map(self.section, self.sections))
 
     def paste(self, document: Path) -> None:
-        """Put each table into the document: over the old one of that name, or at the end."""
+        """Replace the sections of these names in a document; append the others."""
         text = document.read_text(encoding="utf-8")
         for name in self.sections:
             old = re.compile(rf"^## {re.escape(name)}\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
@@ -58,7 +56,7 @@ class Report:
 
 
 def machine() -> list[Row]:
-    """Where this runs, and with what."""
+    """The machine and the versions of the packages."""
     return [
         {
             "machine": platform.machine(),
@@ -75,8 +73,8 @@ def machine() -> list[Row]:
 
 
 def _processor() -> str:
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text().splitlines() if told.exists() else []
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor())
 
@@ -85,4 +83,4 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "from its folder"
+        return "not installed"

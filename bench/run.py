@@ -1,4 +1,4 @@
-"""Measure everything side by side, and write tables, numbers and figures.
+"""Run the benchmarks, and write tables, numbers and figures.
 
 python bench/run.py [--sizes N ...] [--parts PART ...] [--data FILE ...] [--out DIR]
 """
@@ -10,120 +10,133 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import baseline_scripts
+import core_growth
+import data_files
 import demo_log
+import exact_optima
 import figures
-import files
-import growth
-import instead
-import methods
-import quality
-import scale
-from report import Report, Row, machine
+import grouping_methods
+import release_growth
+from markdown_table import Row
+from release_growth import ReleaseSettings
+from report import Report, machine
 
 from setanon_core import SetanonError
 
 Sections = Iterator[tuple[str, list[Row]]]
 
 
-def optima(args: argparse.Namespace, _: scale.Asked) -> Sections:
-    """Small instances whose optimum is known."""
-    yield "Against exact optima", quality.ratios(args.instances)
+def release(args: argparse.Namespace, settings: ReleaseSettings) -> Sections:
+    """The command end to end, its stages, DuckDB's sort as reference, and the verification."""
+    yield from release_growth.measure_growth(args.sizes, settings)
 
 
-def core(args: argparse.Namespace, _: scale.Asked) -> Sections:
-    """The core alone: growth with the records, and odd shapes."""
-    yield "Growth", growth.grow(tuple(n for n in growth.SIZES if n <= args.up_to))
-    yield "Odd shapes", growth.shapes()
+def baselines(args: argparse.Namespace, settings: ReleaseSettings) -> Sections:
+    """The command compared with baseline scripts."""
+    yield "Baseline scripts", baseline_scripts.compare(args.paper_log, settings)
 
 
-def release(args: argparse.Namespace, asked: scale.Asked) -> Sections:
-    """The command from end to end, its stages, DuckDB's floor, and its verification."""
-    yield from scale.grow(args.sizes, asked)
-
-
-def naive(args: argparse.Namespace, asked: scale.Asked) -> Sections:
-    """The command beside an afternoon's script."""
-    yield "Instead of it", instead.compare(args.paper_log, asked)
-
-
-def ways(args: argparse.Namespace, asked: scale.Asked) -> Sections:
-    """Ways to form groups, on the demo log of the paper's shape and on files that were given."""
-    threads = demo_log.demo_threads(args.paper_log, asked.seed)
-    yield "Demo log", [demo_log.shape(args.paper_log, threads)]
-    yield "Ways: demo log", methods.compare("demo log", threads.records, files.K_OF_LOGS)
+def methods(args: argparse.Namespace, settings: ReleaseSettings) -> Sections:
+    """Grouping methods on the demo log of the paper's shape."""
+    threads = demo_log.demo_threads(args.paper_log, settings.seed)
+    yield "Demo log", [demo_log.statistics(args.paper_log, threads)]
+    yield (
+        "Grouping methods: demo log",
+        grouping_methods.compare("demo log", threads.records, data_files.K_OF_LOGS),
+    )
     yield (
         "Demo log: the paper's figure of costs, p = 2, min_owners = 0",
-        list(demo_log.by_k(threads)),
+        list(demo_log.cost_by_k(threads)),
     )
 
 
-def data(args: argparse.Namespace, _: scale.Asked) -> Sections:
-    """The same ways on files that were given."""
+def data(args: argparse.Namespace, _: ReleaseSettings) -> Sections:
+    """Grouping methods on the given files."""
     for path in args.data:
+        section = f"Grouping methods: {path.stem}"
         if not path.is_file():
-            yield f"Ways: {path.stem}", [{"data": path.stem, "failed": "there is no such file"}]
+            yield section, [{"data": path.stem, "failed": "file not found"}]
             continue
-        records, k = files.read(path)
-        yield f"Ways: {path.stem}", methods.compare(path.stem, records, k)
+        records, k = data_files.read(path)
+        yield section, grouping_methods.compare(path.stem, records, k)
 
 
-PARTS: dict[str, Callable[[argparse.Namespace, scale.Asked], Sections]] = {
-    part.__name__: part for part in (release, naive, ways, data, optima, core)
+def optima(args: argparse.Namespace, _: ReleaseSettings) -> Sections:
+    """Small instances whose optimum is known."""
+    yield "Compared with exact optima", exact_optima.ratios(args.instances)
+
+
+def core(args: argparse.Namespace, _: ReleaseSettings) -> Sections:
+    """The core alone: growth with the number of records, and edge cases."""
+    sizes = tuple(n for n in core_growth.SIZES if n <= args.up_to)
+    yield "Growth", core_growth.measure_growth(sizes)
+    yield "Edge cases", core_growth.measure_edge_cases()
+
+
+PARTS: dict[str, Callable[[argparse.Namespace, ReleaseSettings], Sections]] = {
+    part.__name__: part for part in (release, baselines, methods, data, optima, core)
 }
 
 
 def main() -> None:
-    """Run the parts that were asked for; a part that fails is told, and the next one runs."""
-    args = _arguments().parse_args()
-    settings: Row = {name: str(value) for name, value in vars(args).items()}
-    report = Report(args.out, settings)
+    """Run the selected parts; if one fails, report it and run the next."""
+    args = _parser().parse_args()
+    report = Report(args.out, {name: str(value) for name, value in vars(args).items()})
     report.add("Machine", machine())
-    took: list[Row] = []
+    durations: list[Row] = []
     with tempfile.TemporaryDirectory(dir=args.work) as folder:
-        asked = scale.Asked(Path(folder), args.workers, args.timeout, args.seed)
+        settings = ReleaseSettings(Path(folder), args.workers, args.timeout, args.seed)
         for name in args.parts:
             start = time.perf_counter()
-            _run(name, args, asked, report)
-            took.append({"part": name, "seconds": round(time.perf_counter() - start, 1)})
-            report.add("How long it took", took)
-            print(f"[{name}: {took[-1]['seconds']} s]\n", flush=True)
-    print(report.section("How long it took"))
+            _run_part(name, args, settings, report)
+            durations.append({"part": name, "seconds": round(time.perf_counter() - start, 1)})
+            report.add("Duration of each part", durations)
+            print(f"[{name}: {durations[-1]['seconds']} s]\n", flush=True)
+    print(report.section("Duration of each part"))
     for path in figures.draw(report.sections, args.out):
         print(path)
     if args.paste is not None:
         report.paste(args.paste)
 
 
-def _run(name: str, args: argparse.Namespace, asked: scale.Asked, report: Report) -> None:
-    before: dict[str, int] = {}
+def _run_part(
+    name: str, args: argparse.Namespace, settings: ReleaseSettings, report: Report
+) -> None:
+    printed: dict[str, int] = {}
     try:
-        for section, rows in PARTS[name](args, asked):
+        for section, rows in PARTS[name](args, settings):
             report.add(section, rows)
-            if before.get(section) != len(rows):
+            if printed.get(section) != len(rows):
                 print(report.section(section), flush=True)
-            before[section] = len(rows)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other parts shall run
-        # Its text may hold what a file holds, unless it is ours.
-        own = str(error) if isinstance(error, SetanonError) else "its text is withheld"
-        report.add(f"Failed: {name}", [{"error": type(error).__name__, "what": own}])
+            printed[section] = len(rows)
+    except Exception as error:  # noqa: BLE001 - the other parts must run
+        # Messages of other errors may contain data of a file.
+        message = str(error) if isinstance(error, SetanonError) else "message withheld"
+        report.add(f"Failed: {name}", [{"error": type(error).__name__, "message": message}])
         print(f"{name} failed: {type(error).__name__}", file=sys.stderr, flush=True)
 
 
-def _arguments() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--sizes", type=int, nargs="+", default=[40_000, 400_000], help="queries of the logs")
-    add("--paper-log", type=int, default=instead.QUERIES, help="queries of that of its shape")
-    add("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="what to measure (all)")
-    add("--data", type=Path, nargs="*", default=[], help="baskets, one a line, or TSV logs")
-    add("--instances", type=int, default=600, help="small instances (600)")
-    add("--up-to", type=int, default=100_000, help="threads of the core's largest log (100,000)")
-    add("--workers", type=int, default=2, help="processes of a release, threads of DuckDB (2)")
-    add("--timeout", type=float, help="seconds after which a command is ended, and has failed")
-    add("--seed", type=int, default=0, help="of the made-up logs (0)")
-    add("--work", type=Path, help="folder for logs and releases, which are deleted afterwards")
-    add("--out", type=Path, default=Path("bench/results"), help="folder of what is written")
-    add("--paste", type=Path, help="document whose tables of the same names are replaced")
+    add(
+        "--paper-log",
+        type=int,
+        default=baseline_scripts.QUERIES,
+        help=f"queries of the log of the paper's shape ({baseline_scripts.QUERIES:,})",
+    )
+    add("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="parts to run (all)")
+    add("--data", type=Path, nargs="*", default=[], help="one basket per line, or TSV logs")
+    add("--instances", type=int, default=600, help="number of small instances (600)")
+    add("--up-to", type=int, default=100_000, help="threads of the largest core log (100,000)")
+    add("--workers", type=int, default=2, help="processes of a release, cores of DuckDB (2)")
+    add("--timeout", type=float, help="seconds after which a command is killed and has failed")
+    add("--seed", type=int, default=0, help="seed of the synthetic logs (0)")
+    add("--work", type=Path, help="folder for temporary logs and releases")
+    add("--out", type=Path, default=Path("bench/results"), help="output folder (bench/results)")
+    add("--paste", type=Path, help="document whose sections of the same names are replaced")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Growth of time and memory with the number of records, and shapes that used to explode."""
+"""Growth of time and memory with the number of records, and edge cases that were slow once."""
 
 import json
 import subprocess
@@ -6,8 +6,9 @@ import sys
 from math import log
 
 import numpy as np
-from instances import threads
+from markdown_table import Row
 from measure import peak_megabytes, seconds
+from synthetic_records import log_threads
 
 from setanon_core import Records, anonymize, verify
 
@@ -15,9 +16,9 @@ SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 K = 3
 
 
-def grow(sizes: tuple[int, ...] = SIZES) -> list[dict[str, object]]:
-    """Threads of a log of growing size, each in a process of its own."""
-    rows: list[dict[str, object]] = []
+def measure_growth(sizes: tuple[int, ...] = SIZES) -> list[Row]:
+    """Threads of logs of growing size, each measured in a new process."""
+    rows: list[Row] = []
     for n in sizes:
         row = json.loads(
             subprocess.run(
@@ -29,26 +30,28 @@ def grow(sizes: tuple[int, ...] = SIZES) -> list[dict[str, object]]:
                 log(row["seconds"] / rows[-1]["seconds"]) / log(n / rows[-1]["records"]), 2
             )
         rows.append(row)
-    whole = log(rows[-1]["seconds"] / rows[0]["seconds"]) / log(sizes[-1] / sizes[0])
-    rows.append({"records": f"{sizes[0]} to {sizes[-1]}", "exponent": round(whole, 2)})
+    overall = log(rows[-1]["seconds"] / rows[0]["seconds"]) / log(sizes[-1] / sizes[0])
+    rows.append({"records": f"{sizes[0]} to {sizes[-1]}", "exponent": round(overall, 2)})
     return rows
 
 
-def one(n: int) -> dict[str, object]:
+def measure_size(n: int) -> Row:
     """Time, peak memory, cost and factor for n threads."""
-    records = threads(n)
-    result, took = seconds(lambda: anonymize(records, K, min_owners=0), 3 if n <= SIZES[2] else 1)
+    records = log_threads(n)
+    result, duration = seconds(
+        lambda: anonymize(records, K, min_owners=0), 3 if n <= SIZES[2] else 1
+    )
     return {
         "records": n,
-        "seconds": round(took, 3),
+        "seconds": round(duration, 3),
         "peak MB": round(peak_megabytes()),
         "retained": round(1 - result.cost.total / len(records.items), 3),
         "factor": round(result.factor, 3),
     }
 
 
-def shapes() -> list[dict[str, object]]:
-    """One large cluster, long records, many copies, one heavy user, too few users."""
+def measure_edge_cases() -> list[Row]:
+    """One large cluster, long records, many copies, one user with most records, too few users."""
     rng = np.random.default_rng(0)
     popular = 1 / np.arange(1, 400)
     cluster = [
@@ -71,14 +74,14 @@ def shapes() -> list[dict[str, object]]:
         ),
         "2 records, k = 3": Records.from_sets([["a"], ["a"]]),
     }
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for name, records in cases.items():
-        row: dict[str, object] = {"shape": name}
+        row: Row = {"case": name}
         for method in ("best", "paper"):
-            result, took = seconds(lambda r=records, m=method: anonymize(r, K, method=m))
+            result, duration = seconds(lambda r=records, m=method: anonymize(r, K, method=m))
             verdict = verify(result.records, K, users=records.users.tolist())
             row |= {
-                f"{method}: seconds": round(took, 2),
+                f"{method}: seconds": round(duration, 2),
                 f"{method}: cost": result.cost.total,
                 f"{method}: factor": round(result.factor, 2),
                 f"{method}: verified": verdict.ok,
@@ -88,4 +91,4 @@ def shapes() -> list[dict[str, object]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(one(int(sys.argv[1]))))
+    print(json.dumps(measure_size(int(sys.argv[1]))))

@@ -1,10 +1,14 @@
-"""Min-Hash signatures over columns beside one datasketch object for each thread."""
+"""Time of Min-Hash signatures by columns, and by one datasketch object per thread.
+
+python bench/minhash_objects.py
+"""
 
 from itertools import pairwise
 
 from datasketch import MinHash
-from instances import threads
+from markdown_table import Row, table
 from measure import seconds
+from synthetic_records import log_threads
 
 from setanon_core.keywords.clusters import ROUNDS, cluster_keys
 from setanon_core.keywords.minhash import SCHEME, permuted_hashes, signatures, word_hashes
@@ -12,9 +16,9 @@ from setanon_core.keywords.minhash import SCHEME, permuted_hashes, signatures, w
 P = max(ROUNDS)
 
 
-def compare(n: int = 165_000, sample: int = 5_000) -> list[dict[str, object]]:
-    """The paper's number of threads; objects are timed on a sample, they take so long."""
-    records = threads(n)
+def compare(n: int = 165_000, sample: int = 5_000) -> list[Row]:
+    """As many threads as in the paper; objects are slow, and measured on a sample."""
+    records = log_threads(n)
     words = [f"keyword{number}" for number in range(records.width)]
     hashes, hashing = seconds(lambda: word_hashes(words))
     _, minima = seconds(lambda: signatures(records, permuted_hashes(hashes, range(P))), 5)
@@ -26,15 +30,19 @@ def compare(n: int = 165_000, sample: int = 5_000) -> list[dict[str, object]]:
         for low, high in pairwise(bounds)
     ]
 
-    def objects() -> None:
+    def create_objects() -> None:
         for members in sets:
             MinHash(num_perm=P, seed=1, scheme=SCHEME).update_batch(members)
 
-    one_by_one = seconds(objects)[1] / sample * n
+    object_seconds = seconds(create_objects)[1] / sample * n
     return [
-        {"threads": n, "p": P, "what": "one MinHash object for each", "seconds": one_by_one},
+        {"threads": n, "p": P, "what": "one MinHash object per thread", "seconds": object_seconds},
         {"what": "hashing the vocabulary", "seconds": hashing},
-        {"what": "minima over each thread", "seconds": minima},
-        {"what": "objects / columns", "seconds": one_by_one / (hashing + minima)},
+        {"what": "minima per thread", "seconds": minima},
+        {"what": "objects / columns", "seconds": object_seconds / (hashing + minima)},
         {"what": "keys of all rounds", "seconds": keys},
     ]
+
+
+if __name__ == "__main__":
+    print(table(compare()))

@@ -1,9 +1,10 @@
-"""What ways to form groups cost, keep and take, on the same records, judged by the one verifier."""
+"""Cost, retained items and time of grouping methods on the same records; all are verified."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
+from markdown_table import Row
 from measure import seconds
 
 from setanon_core import Cost, Params, Records, SetanonError, verify
@@ -16,34 +17,36 @@ from setanon_core.keywords.minhash import word_hashes
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.pipeline.group_records import anonymize_records
 
-Row = dict[str, object]
-Way = Callable[[Records, int], tuple[Ints, Sets, Cost, int | None]]
-"""Labels, centers and cost, and a lower bound if the way has one."""
+Method = Callable[[Records, int], tuple[Ints, Sets, Cost, int | None]]
+"""Returns labels, centers, cost, and a lower bound if the method has one."""
 
-PS = (2, 3, 4)
+P_VALUES = (2, 3, 4)
 
 
 def compare(name: str, records: Records, k: int) -> list[Row]:
-    """Every way in turn; the factor is the cost over the bound that `best` finds, the same for all.
+    """Each method in turn; the factor is the cost divided by the lower bound found by `best`.
 
-    All at `min_owners=0`, since only ours know owners; `best` as it is by default comes last.
+    All run with `min_owners=0`, as the others have no such parameter; `best` with its defaults is
+    last, with its own bound.
     """
-    rows, bound, base = [], None, None
-    for way, work in WAYS.items():
-        row: Row = {"data": name, "k": k, "records": len(records), "way": way}
+    rows, bound, best_seconds = [], None, None
+    for method, work in METHODS.items():
+        row: Row = {"data": name, "k": k, "records": len(records), "method": method}
         try:
-            (labels, centers, cost, own), took = seconds(lambda work=work: work(records, k))
+            (labels, centers, cost, own_bound), duration = seconds(
+                lambda work=work: work(records, k)
+            )
         except (ArithmeticError, LookupError, MemoryError, SetanonError, ValueError) as error:
             rows.append(row | {"failed": type(error).__name__})
             continue
-        bound = bound if own is None else own
-        base = took if base is None else base
-        rows.append(row | _told(records, k, labels, centers, cost, bound))
-        rows[-1] |= {"seconds": round(took, 3), "x best": round(took / base, 3)}
+        bound = bound if own_bound is None else own_bound
+        best_seconds = duration if best_seconds is None else best_seconds
+        rows.append(row | _result_row(records, k, labels, centers, cost, bound))
+        rows[-1] |= {"seconds": round(duration, 3), "x best": round(duration / best_seconds, 3)}
     return rows
 
 
-def _told(  # noqa: PLR0913, PLR0917 - a result, and what it is judged by
+def _result_row(  # noqa: PLR0913, PLR0917 - a result, and its parameters
     records: Records, k: int, labels: Ints, centers: Sets, cost: Cost, bound: int | None
 ) -> Row:
     bounds = centers.offsets.tolist()
@@ -63,45 +66,47 @@ def _told(  # noqa: PLR0913, PLR0917 - a result, and what it is judged by
     }
 
 
-def ours(records: Records, params: Params, of: Ints | None = None) -> tuple[Ints, Sets, Cost, int]:
-    """The library, in one call."""
-    result = anonymize_records(records, params, of)
+def library(
+    records: Records, params: Params, clusters: Ints | None = None
+) -> tuple[Ints, Sets, Cost, int]:
+    """The grouping of the library."""
+    result = anonymize_records(records, params, clusters)
     return result.labels, result.centers, result.cost, result.certificate.lower_bound
 
 
 def best(records: Records, k: int) -> tuple[Ints, Sets, Cost, int]:
-    """Ours, where one owner of an item is enough."""
-    return ours(records, Params(k, min_owners=0))
+    """`best` without a minimum number of owners."""
+    return library(records, Params(k, min_owners=0))
 
 
-def guarded(records: Records, k: int) -> tuple[Ints, Sets, Cost, int]:
-    """Ours by default: k owners of every item; its bound is higher for it."""
-    return ours(records, Params(k))
+def best_with_defaults(records: Records, k: int) -> tuple[Ints, Sets, Cost, int]:
+    """`best` with k owners of every item, which raises the lower bound too."""
+    return library(records, Params(k))
 
 
-def paper(p: int) -> Way:
-    """The paper: clusters of p Min-Hashes, and in each Park and Shim's cover with Algorithm 1."""
+def paper(p: int) -> Method:
+    """The paper: clusters by p Min-Hashes, then Park and Shim's cover with Algorithm 1 in each."""
 
-    def way(records: Records, k: int) -> tuple[Ints, Sets, Cost, None]:
+    def method(records: Records, k: int) -> tuple[Ints, Sets, Cost, None]:
         names = records.vocabulary or range(records.width)
         keys = cluster_keys(records, word_hashes(map(str, names)), (p,))[:, 0]
-        return *ours(records, Params(k, "paper", min_owners=0), number_clusters(keys))[:3], None
+        return *library(records, Params(k, "paper", min_owners=0), number_clusters(keys))[:3], None
 
-    return way
+    return method
 
 
-def majority(group: Callable[[Records, int], Ints]) -> Way:
-    """Groups by other means, and the majority of each as its center."""
+def majority(group: Callable[[Records, int], Ints]) -> Method:
+    """Groups of another function, with the majority of each as its center."""
 
-    def way(records: Records, k: int) -> tuple[Ints, Sets, Cost, None]:
+    def method(records: Records, k: int) -> tuple[Ints, Sets, Cost, None]:
         labels, centers = flip(records, group(records, k))
         return labels, centers, cost_of(records, labels, centers), None
 
-    return way
+    return method
 
 
 def duplicates(records: Records, k: int) -> Ints:
-    """Publish what k users have in common as it is; withdraw all else."""
+    """Publish the sets that k users share unchanged; withdraw all others."""
     ranks = records.ranks
     pairs = np.unique(np.column_stack((ranks, records.users)), axis=0)
     users = np.bincount(pairs[:, 0], minlength=int(ranks.max(initial=0)) + 1)
@@ -109,39 +114,39 @@ def duplicates(records: Records, k: int) -> Ints:
 
 
 def chunks(records: Records, k: int) -> Ints:
-    """Sort by the most frequent items first; cut whenever k users are together."""
+    """Sort the sets by their most frequent items; start a new group after k users."""
     counts = np.bincount(records.items, minlength=records.width)
-    place = np.argsort(np.argsort(-counts, kind="stable"))
-    bounds, items = records.offsets.tolist(), place[records.items].tolist()
+    rank = np.argsort(np.argsort(-counts, kind="stable"))
+    bounds, items = records.offsets.tolist(), rank[records.items].tolist()
     keys = [sorted(items[low:high]) for low, high in pairwise(bounds)]
     users, labels, number = records.users.tolist(), np.zeros(len(records), np.int64), 0
-    together: set[int] = set()
+    group_users: set[int] = set()
     for position in sorted(range(len(keys)), key=keys.__getitem__):
-        if len(together) >= k:
-            number, together = number + 1, set()
+        if len(group_users) >= k:
+            number, group_users = number + 1, set()
         labels[position] = number
-        together.add(users[position])
-    if len(together) < k:
-        # The last ones are too few: they go with those before, if there are any.
+        group_users.add(users[position])
+    if len(group_users) < k:
+        # The last group is too small: merge it with the one before, if there is one.
         labels[labels == number] = number - 1 if number else WITHDRAWN
     return labels
 
 
 def mondrian(records: Records, k: int) -> Ints:
-    """Mondrian, with items for attributes."""
+    """Mondrian, with items as attributes."""
     from setanon_core.grouping.starts.halving import halving
 
     return halving(records, Params(k, min_owners=0)).labels
 
 
-def _ways() -> Iterator[tuple[str, Way]]:
+def _methods() -> Iterator[tuple[str, Method]]:
     yield "best, min_owners = 0", best
-    for p in PS:
+    for p in P_VALUES:
         yield f"paper, p = {p}", paper(p)
     yield "exact duplicates only", majority(duplicates)
     yield "frequency sort, chunks of k, majority", majority(chunks)
     yield "Mondrian on items, majority", majority(mondrian)
-    yield "best", guarded
+    yield "best", best_with_defaults
 
 
-WAYS = dict(_ways())
+METHODS = dict(_methods())
