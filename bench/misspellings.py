@@ -6,7 +6,7 @@ python bench/misspellings.py
 import numpy as np
 from markdown_table import Row, table
 
-from setanon_core.keywords.items import items_of
+from setanon_core.keywords.identity import items_of
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 SYLLABLES = ["ba", "co", "du", "fe", "gi", "ho", "ja", "ke", "lo", "mu", "na", "pe", "qui", "ro"]

@@ -27,14 +27,14 @@ FORMATS: Final[tuple[str, ...]] = get_args(Format)
 Tokenizer = Callable[[str], Sequence[str]]
 """Splits a query into keywords. Text without spaces between words needs a custom tokenizer."""
 
-Similar = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
+PairComparison = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
 """Maps two columns of text numbers to a Boolean column: whether each pair is similar."""
 
 
 class SimilarityMeasure(Protocol):
     """Decides which pairs of queries are similar."""
 
-    def prepare(self, texts: Sequence[str]) -> Similar:
+    def prepare(self, texts: Sequence[str]) -> PairComparison:
         """Preprocess these distinct texts once; return a function that compares pairs of them."""
         ...
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from setanon_core.columns.arrays import Ints
 from setanon_core.errors import MalformedInputError
 from setanon_core.keywords.encode_threads import encode_threads
-from setanon_core.keywords.items import items_of
+from setanon_core.keywords.identity import items_of
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import Identity
 

@@ -29,7 +29,7 @@ from rapidfuzz.distance import Levenshtein
 from setanon_core.columns.arrays import Bools, Int32s, Ints, offsets_of
 from setanon_core.columns.words import fold_and_split
 from setanon_core.declarations import check_parameters
-from setanon_core.params import Similar
+from setanon_core.params import PairComparison
 from setanon_core.ranges import AtLeast, Share
 from setanon_core.threads.intersections import encode_flat_sets, intersecting_pairs
 
@@ -73,7 +73,7 @@ class EditDistance:
         """Refuse thresholds out of range."""
         check_parameters(self)
 
-    def prepare(self, texts: Sequence[str]) -> Similar:
+    def prepare(self, texts: Sequence[str]) -> PairComparison:
         """Prepare the texts for both distances."""
         folded, words, sizes = fold_and_split(texts, fold, words_of)
         candidates, within = _character_distance(folded, self.relative, self.absolute)
@@ -116,7 +116,7 @@ def _none_similar(a: Ints, _: Ints) -> Bools:
 
 def _character_distance(
     texts: Sequence[str], relative: float, absolute: int
-) -> tuple[Callable[[Ints, Ints], Ints], Similar]:
+) -> tuple[Callable[[Ints, Ints], Ints], PairComparison]:
     """Two functions on pairs: positions of the pairs that pass the filters; exact comparison."""
     column = np.array([*texts, None], object)[:-1]
     lengths = np.fromiter(map(len, texts), np.int32, len(texts))
@@ -156,7 +156,7 @@ def _difference_counts(a: Bitmasks, b: Bitmasks) -> tuple[Counts, Counts]:
     return np.bitwise_count(a & ~b), np.bitwise_count(b & ~a)
 
 
-def _word_distance(words: Sequence[str], sizes: Ints, share: float) -> Similar:
+def _word_distance(words: Sequence[str], sizes: Ints, share: float) -> PairComparison:
     """Compare texts as sets of words, each weighted by its length."""
     sets, distinct = encode_flat_sets(words, sizes)
     lengths = np.fromiter(map(len, distinct), np.int64, len(distinct))

@@ -16,7 +16,7 @@ import numpy as np
 from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.declarations import check_parameters
 from setanon_core.errors import InvalidParameterError
-from setanon_core.params import Similar
+from setanon_core.params import PairComparison
 from setanon_core.ranges import AtLeast, Share
 from setanon_core.threads.intersections import encode_sets, intersection_weights
 
@@ -51,7 +51,7 @@ class ResultOverlap:
                 "share must be above 0; got 0. With 0, all queries would be similar."
             )
 
-    def prepare(self, texts: Sequence[str]) -> Similar:
+    def prepare(self, texts: Sequence[str]) -> PairComparison:
         """Call the search engine once per text, except for blank texts: these have no results."""
         results = (self.results(text)[: self.top] if text.strip() else () for text in texts)
         sets, _ = encode_sets(results)

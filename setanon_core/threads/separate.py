@@ -34,7 +34,7 @@ from setanon_core.columns.arrays import (
 )
 from setanon_core.columns.encode import encode_first_seen
 from setanon_core.errors import MalformedInputError
-from setanon_core.params import Similar, SimilarityMeasure
+from setanon_core.params import PairComparison, SimilarityMeasure
 from setanon_core.ranges import AtLeast
 from setanon_core.threads.edit_distance import EditDistance
 
@@ -174,7 +174,7 @@ def _first_round(
     return _join_similar(reach, numbers, similar)
 
 
-def _join_similar(reach: Ints, numbers: Ints, similar: Similar) -> tuple[Ints, Ints, Ints]:
+def _join_similar(reach: Ints, numbers: Ints, similar: PairComparison) -> tuple[Ints, Ints, Ints]:
     """Each entry joins the most recent similar entry among the `reach` entries before it."""
     root = np.arange(len(reach))  # first entry of each entry's thread
     offsets = offsets_of(reach)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from setanon_core.columns.arrays import Bools, Ints
-from setanon_core.params import Similar, SimilarityMeasure
+from setanon_core.params import PairComparison, SimilarityMeasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class AnyOf:
 
     measures: tuple[SimilarityMeasure, ...]
 
-    def prepare(self, texts: Sequence[str]) -> Similar:
+    def prepare(self, texts: Sequence[str]) -> PairComparison:
         """Prepare the texts for every measure."""
         predicates = [measure.prepare(texts) for measure in self.measures]
 

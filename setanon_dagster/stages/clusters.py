@@ -11,7 +11,7 @@ from duckdb import DuckDBPyRelation
 from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of, sorted_unique
 from setanon_core.columns.sets import Sets
 from setanon_core.keywords.clusters import cluster_keys
-from setanon_core.keywords.items import item_names
+from setanon_core.keywords.identity import item_names
 from setanon_core.keywords.minhash import word_hashes
 from setanon_core.keywords.tokenize import tokenize, tokenize_all
 from setanon_core.model.inputs import Baskets

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setanon_core.keywords.items import item_names, items_of
+from setanon_core.keywords.identity import item_names, items_of
 
 
 def test_exact_identity_gives_one_item_per_keyword():
