@@ -1,4 +1,4 @@
-"""Frequent itemsets: sets of items that records of a given total weight contain.
+"""Frequent itemsets: sets of items that at least a given number of records contain.
 
 Paper:      section 4 does not fix the candidate centers; Park and Shim mine itemsets for large
             inputs.
@@ -17,6 +17,7 @@ import numpy as np
 
 from setanon_core.columns.arrays import Bools, Int32s, Ints, concat_ranges, offsets_of
 from setanon_core.columns.sets import Sets
+from setanon_core.grouping.itemset_levels import LevelMiner, sets_of_levels
 from setanon_core.runtime.progress import report_progress
 
 MAX_ITEMS: Final = 8
@@ -26,9 +27,6 @@ BUDGET: Final = 1_000_000
 PER_ITEM: Final = 10
 """Limit of the entries of one level: the larger of `BUDGET` and `PER_ITEM` times the item
 occurrences. Beyond it the longest sets stop contributing, which few others share."""
-
-ENTRIES_AT_ONCE: Final = 1 << 18
-"""Entries that are counted together: bounds memory."""
 
 SUPERSETS_AT_ONCE: Final = 1 << 21
 """Entries of `Itemsets.supersets` that `chunks` yields together."""
@@ -130,76 +128,57 @@ class Itemsets:
         return bool((last_item[self.supersets[entries]] > ends).any())
 
 
-def frequent_itemsets(
-    sets: Sets,
-    weights: Ints,
-    min_support: int,
-    *,
-    max_items: int | None = None,
-    budget: int | None = None,
-) -> Itemsets:
-    """Mine level by level: all itemsets of one item, of two items, and so on.
+def frequent_itemsets(sets: Sets, weights: Ints, min_support: int) -> Itemsets:
+    """Mine level by level: all frequent itemsets of one item, of two items, and so on.
 
-    Args:
-        sets: the sets to mine.
-        weights: number of records with each set.
-        min_support: least total weight of the sets that contain an itemset.
-        max_items: size at which itemsets stop growing; default `MAX_ITEMS`.
-        budget: limit of the entries of one level; default see `BUDGET`.
+    `weights` is the number of records with each set. An itemset is frequent if the sets that
+    contain it have a total weight of `min_support`.
     """
-    max_items = MAX_ITEMS if max_items is None else max_items
-    budget = max(BUDGET, PER_ITEM * len(sets.items)) if budget is None else budget
-    total = np.bincount(sets.items, weights[sets.rows], minlength=sets.width)
-    frequent = np.flatnonzero(total >= min_support)
-    number = np.zeros(sets.width, np.int32)
-    number[frequent] = np.arange(len(frequent))
-    kept = sets.keep_items(total >= min_support)
-    column = number[kept.items]
-    # An entry is an itemset, a set that contains it, and the position of its last item there.
-    # Entries are int32, because there may be very many.
-    position = np.argsort(column, kind="stable").astype(np.int32)
-    itemset, level = column[position], frequent[:, None].astype(np.int32)
-    row_of = kept.rows.astype(np.int32)
-    levels, rows, sizes, supports = [], [], [], []
+    budget = max(BUDGET, PER_ITEM * len(sets.items))
+    miner = LevelMiner(sets, weights, min_support)
+    level = miner.first_level()
+    items, rows, sizes, supports = [], [], [], []
     complete = within_budget = True
-    while len(level):
-        report_progress("itemset sizes mined", level.shape[1], max_items)
-        levels.append(level)
-        rows.append(row_of[position])
-        sizes.append(np.bincount(itemset, minlength=len(level)))
-        supports.append(np.bincount(itemset, weights[rows[-1]], minlength=len(level)))
-        later = kept.offsets[1:].astype(np.int32)[rows[-1]] - position - 1
-        if level.shape[1] == max_items:
-            complete &= not later.any()
+    while len(level.items):
+        report_progress("itemset sizes mined", level.size, MAX_ITEMS)
+        items.append(level.items)
+        rows.append(miner.rows(level))
+        sizes.append(np.bincount(level.itemset, minlength=len(level.items)))
+        supports.append(miner.support(level))
+        later = miner.later_items(level)
+        if level.size == MAX_ITEMS:
+            complete = not later.any()
             break
         affordable = _affordable(later, rows[-1], len(sets), budget)
         within_budget &= bool(affordable.all())
-        position, itemset, later = position[affordable], itemset[affordable], later[affordable]
-        # Extend every entry by each later item of its set; keep the frequent extensions.
-        extensions = [
-            _keep_frequent(key, extended, weights[row_of[extended]], min_support)
-            for key, extended in _extend(position, itemset, later, column, len(frequent))
-        ]
-        earlier = np.cumsum([0, *(len(keys) for _, _, keys in extensions)])
-        position = np.concatenate([part for part, _, _ in extensions])
-        itemset = np.concatenate(
-            [part + np.int32(n) for (_, part, _), n in zip(extensions, earlier, strict=False)]
-        )
-        parent, last = np.divmod(np.concatenate([keys for _, _, keys in extensions]), len(frequent))
-        level = np.column_stack((level[parent], frequent[last].astype(np.int32)))
+        level = miner.extend(level, affordable)
     none = [np.empty(0, np.int64)]
-    widths = [np.full(len(part), part.shape[1]) for part in levels]
     return Itemsets(
-        Sets.unchecked(
-            items=np.concatenate([part.ravel() for part in levels] or none),
-            offsets=offsets_of(np.concatenate(widths or none)),
-        ),
+        sets_of_levels(items),
         np.concatenate(rows or [np.empty(0, np.int32)]),
         offsets_of(np.concatenate(sizes or none)),
-        np.concatenate(supports or none).astype(np.int64),
+        np.concatenate(supports or none),
         complete=complete and within_budget,
         within_budget=within_budget,
     )
+
+
+def itemset_supports(
+    sets: Sets, weights: Ints, min_support: int, max_items: int
+) -> tuple[Sets, Ints]:
+    """All frequent itemsets of at most `max_items` items, at least 2, and their support.
+
+    Without a budget: the largest itemsets are counted without listing the sets that contain them.
+    """
+    miner = LevelMiner(sets, weights, min_support)
+    level = miner.first_level()
+    items, supports = [level.items], [miner.support(level)]
+    for _ in range(2, max_items):
+        level = miner.extend(level, np.ones(len(level.itemset), np.bool_))
+        items.append(level.items)
+        supports.append(miner.support(level))
+    largest, support = miner.count_extensions(level)
+    return sets_of_levels([*items, largest]), np.concatenate([*supports, support])
 
 
 def _affordable(later: Int32s, rows: Int32s, n: int, budget: int) -> Bools:
@@ -211,37 +190,3 @@ def _affordable(later: Int32s, rows: Int32s, n: int, budget: int) -> Bools:
     affordable = np.zeros(n, np.bool_)
     affordable[order[np.cumsum(work[order]) <= budget]] = True
     return affordable[rows]
-
-
-def _extend(
-    position: Int32s, itemset: Int32s, later: Int32s, column: Int32s, width: int
-) -> Iterator[tuple[Ints, Int32s]]:
-    """Yield keys of itemsets with one more item, and the position of that item, in chunks.
-
-    Entries are ordered by itemset, and so are their extensions.
-    """
-    first = np.flatnonzero(np.diff(itemset, prepend=-1))
-    work = np.cumsum(later)[first] // ENTRIES_AT_ONCE
-    cuts = first[np.diff(work, prepend=work[:1]) > 0].tolist()
-    for low, high in pairwise([0, *cuts, len(position)]):
-        chunk = slice(low, high)
-        extended = concat_ranges(position[chunk] + 1, later[chunk]).astype(np.int32)
-        parent: Ints = itemset[chunk].astype(np.int64)
-        key: Ints = np.repeat(parent * width, later[chunk]) + column[extended]
-        yield key, extended
-
-
-def _keep_frequent(
-    key: Ints, position: Int32s, weight: Ints, min_support: int
-) -> tuple[Int32s, Int32s, Ints]:
-    """Group entries by key: positions and itemset numbers of the frequent keys, and the keys."""
-    # Stable: supersets stay in ascending order within each itemset.
-    order = np.argsort(key, kind="stable")
-    key, position = key[order], position[order]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    if len(starts) == 0:
-        return position, position, key
-    counts = np.diff(starts, append=len(key))
-    is_frequent = np.add.reduceat(weight[order], starts) >= min_support
-    itemset = np.repeat(np.arange(is_frequent.sum(), dtype=np.int32), counts[is_frequent])
-    return position[np.repeat(is_frequent, counts)], itemset, key[starts[is_frequent]]

@@ -26,8 +26,8 @@ ROUNDS: Final[Mapping[str, str]] = {
     "open_itemsets": "groups from frequent itemsets",
     "local_search": "local search",
     "reopen": "new groups where they save most",
-    "rescue": "withdrawn threads reassigned",
-    "perturb": "random groups dissolved and searched again",
+    "reassign": "threads reassigned to nearer groups",
+    "perturb": "perturbation and local search",
 }
 
 PROMISED: Final[Mapping[str, str]] = {

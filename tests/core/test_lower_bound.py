@@ -54,9 +54,9 @@ def test_counting_through_subsets_agrees_with_counting_pairs(
         with monkeypatch.context() as patch:
             patch.setattr(nearest, "PAIRS_LIMIT", 0)
             patch.setattr(distances, "SUBSETS_BUDGET", subsets)
-            patch.setattr(distances, "PER_SET", 0)
+            patch.setattr(distances, "SUBSETS_PER_SET", 0)
             patch.setattr(distances, "LONG_BUDGET", long)
-            patch.setattr(distances, "BLOCK", 500)
+            patch.setattr(distances, "OVERLAPS_AT_ONCE", 500)
             patch.setattr(distances, "SETS_AT_ONCE", 7)
             by_subsets = nearest_bound(data, asked)
         assert by_subsets <= by_pairs

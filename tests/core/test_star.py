@@ -66,7 +66,7 @@ def test_groups_of_different_blocks_are_different_groups(monkeypatch):
 
 @pytest.mark.parametrize("limit", [1, 5])
 def test_fewer_candidates_still_give_safe_groups(limit, monkeypatch):
-    monkeypatch.setattr(module, "CANDIDATES", limit)
+    monkeypatch.setattr(module, "MAX_CENTERS", limit)
     for data, params in instances(20):
         labels = star(data, params).labels
         assert (fewest_users(data, labels.tolist()) or params.k) >= params.k

@@ -1,18 +1,18 @@
-"""How many other sets are how far from each set, in columns: never a list of all pairs.
+"""For each set, the number of other sets at each distance, without listing all pairs.
 
-Paper:      none; counted for the nearest-neighbour bound.
-Guarantee:  never fewer within a distance than there are.
-Complexity: O(sum of 2^|S_i|) over the sets of moderate size, O(D) for each longer one of D sets.
+Paper:      none; used for the nearest-neighbour bound.
+Guarantee:  never fewer sets within a distance than there are.
+Complexity: O(sum of 2^|S_i|) over the short sets, O(D) for each of the other of D sets.
 Deviation:  none.
 
-Overlaps are counted through subsets. Let F_t count the pairs (T, j) with T a subset of S_i and of
-S_j, |T| = t. A set that shares o items with S_i has C(o, t) such T, so by binomial inversion
-sum_t (-1)^(t-o) C(t, o) F_t sets share exactly o. Equal subsets are matched by sorting; a subset
-that only one set has is not extended.
+Overlaps of short sets are counted through subsets. Let F_t count the pairs (T, j) with T a subset
+of S_i and of S_j, |T| = t. A set that shares o items with S_i has C(o, t) such T, so by binomial
+inversion sum_t (-1)^(t-o) C(t, o) F_t sets share exactly o. Equal subsets are matched by sorting;
+a subset of only one set is not extended.
 
-Where this would take too long, sets count as nearer than they are, which only lowers a bound made
-from the counts: what shares at most half of its items with a long set may be taken to share half;
-what exceeds LONG_BUDGET is taken to be as near as can be.
+Where this would take too long, sets are counted as nearer than they are, which only lowers a bound
+computed from the counts: a set that shares at most half of its items with a long set may be
+assumed to share half; a set beyond LONG_BUDGET is assumed to be as near as possible.
 """
 
 from collections.abc import Iterator
@@ -29,204 +29,217 @@ from setanon_core.grouping.matrices import Floats, sparse
 from setanon_core.params import Operations
 
 SUBSETS_BUDGET: Final = 12_000_000
-PER_SET: Final = 24
+SUBSETS_PER_SET: Final = 24
+"""Limit of the counted subsets, 50 bytes each: the larger of `SUBSETS_BUDGET` and
+`SUBSETS_PER_SET` times the number of sets."""
+
 SHORT_LIMIT: Final = 16
-"""Subsets that may be counted: this many, or this many times the sets, 50 bytes each; and items up
-to which a set may be called short."""
+"""Largest size of a short set."""
 
-CELLS: Final = 1 << 26
-"""Cells of a table, four bytes each: of very many sets, fewer are short."""
+TABLE_CELLS: Final = 1 << 26
+"""Cells of a table, four bytes each: with very many sets, the largest short size is lower."""
 
-FIRSTS_AT_ONCE: Final = 1 << 18
-"""Occurrences with which subsets begin that are counted in one go."""
+OCCURRENCES_AT_ONCE: Final = 1 << 18
+"""First items of subsets that are counted together."""
 
 SETS_AT_ONCE: Final = 1 << 16
-"""Sets whose counts are laid out in one go."""
+"""Sets whose counts are yielded together."""
 
 LONG_BUDGET: Final = 100_000_000
-"""Meetings of a long set with others in a common item that may be counted, in all."""
+"""Limit of the counted overlaps: pairs of a long set and another set, once per shared item."""
 
-BLOCK: Final = 4_000_000
-"""Meetings held at once."""
+OVERLAPS_AT_ONCE: Final = 4_000_000
+"""Overlaps in memory together."""
 
 
-def distance(s: Any, z: Any, overlap: Any, operations: Operations) -> Any:  # noqa: ANN401
-    """Measure how far a record of s items is from one of z items, given their overlap."""
+def distance(s: Any, z: Any, shared: Any, operations: Operations) -> Any:  # noqa: ANN401
+    """Distance from a set of s items to one of z items, with `shared` common items."""
     if operations == "both":
-        return s + z - 2 * overlap
-    return s - overlap if operations == "deletions" else z - overlap
+        return s + z - 2 * shared
+    return s - shared if operations == "deletions" else z - shared
 
 
 def counts_of(rows: Ints, distances: Ints, weights: Ints | None, shape: tuple[int, ...]) -> Ints:
-    """Sum the weights by row and distance; the last column is for all that are farther."""
+    """Sum the weights by row and distance; larger distances count in the last column."""
     cells = rows * shape[1] + np.minimum(distances, shape[1] - 1)
     sums = np.bincount(cells, weights, minlength=shape[0] * shape[1])
     return np.rint(sums).astype(np.int64).reshape(shape)
 
 
-def around(
+def count_by_distance(
     sets: Sets, weights: list[Ints], operations: Operations
 ) -> Iterator[tuple[Ints, list[Ints], Bools]]:
-    """Yield sets, their counts of others by distance, and which sets count where they are."""
+    """Yield set numbers, counts of other sets by distance for each of the weights, and a mask.
+
+    The mask marks the sets that these counts contain at their actual distance if they are near.
+    """
     sizes = sets.sizes
-    limit = _limit(sizes)
+    limit = _short_size(sizes)
     short, long = np.flatnonzero(sizes <= limit), np.flatnonzero(sizes > limit)
-    tables = _short(sets.take(short), [w[short] for w in weights], limit, operations)
-    place = np.full(len(sets), -1)
-    place[short] = np.arange(len(short))
+    tables = _count_short(sets.take(short), [w[short] for w in weights], limit, operations)
+    column = np.full(len(sets), -1)
+    column[short] = np.arange(len(short))
     support = np.bincount(sets.items, minlength=sets.width)
     work = np.bincount(sets.rows, support[sets.items], minlength=len(sets))
     long = long[np.argsort(work[long], kind="stable")]
-    spent = np.cumsum(work[long])
-    seen, unseen = long[spent <= LONG_BUDGET], long[spent > LONG_BUDGET]
+    total_work = np.cumsum(work[long])
+    counted, uncounted = long[total_work <= LONG_BUDGET], long[total_work > LONG_BUDGET]
     matrix = sparse(sets)
-    holders = matrix.T.tocsr()
-    everything = np.ones(len(sets), np.bool_)
-    apart = [np.full(len(short), w[seen].sum()) for w in weights]
-    for rows in _blocks(seen, sizes[seen], work[seen]):
-        b, j, overlap = overlapping_pairs(matrix, holders, rows, near_only=operations == "both")
-        yield rows, [_long(sets, rows, (b, j, overlap), w, operations) for w in weights], everything
-        b, j, overlap = (column[place[j] >= 0] for column in (b, j, overlap))
-        line = _line(limit, sizes[rows][b], overlap, operations)
-        for table, others, w in zip(tables, apart, weights, strict=True):
-            np.add.at(table, (line, place[j]), w[rows][b].astype(np.int32))
-            np.subtract.at(others, place[j], w[rows][b])
-    del matrix, holders  # they are large, and what follows needs them no more
-    for table, others, w in zip(tables, apart, weights, strict=True):
-        _add(
-            table, _line(limit, limit + 1, _unlisted(sizes[short], operations), operations), others
-        )
-        for z in np.unique(sizes[unseen]):
-            line = _line(limit, z, sizes[short], operations)
-            _add(table, line, np.full(len(short), w[unseen][sizes[unseen] == z].sum()))
+    transposed = matrix.T.tocsr()
+    all_sets = np.ones(len(sets), np.bool_)
+    unlisted = [np.full(len(short), w[counted].sum()) for w in weights]
+    for rows in _blocks(counted, sizes[counted], work[counted]):
+        pairs = overlapping_pairs(matrix, transposed, rows, near_only=operations == "both")
+        yield rows, [_count_long(sets, rows, pairs, w, operations) for w in weights], all_sets
+        is_short = column[pairs[1]] >= 0
+        i, j, shared = (values[is_short] for values in pairs)
+        table_row = _table_row(limit, sizes[rows][i], shared, operations)
+        for table, others, w in zip(tables, unlisted, weights, strict=True):
+            np.add.at(table, (table_row, column[j]), w[rows][i].astype(np.int32))
+            np.subtract.at(others, column[j], w[rows][i])
+    del matrix, transposed  # large; free the memory
+    for table, others, w in zip(tables, unlisted, weights, strict=True):
+        most_shared = _most_shared_unlisted(sizes[short], operations)
+        _add(table, _table_row(limit, limit + 1, most_shared, operations), others)
+        for z in np.unique(sizes[uncounted]):
+            table_row = _table_row(limit, z, sizes[short], operations)
+            _add(table, table_row, np.full(len(short), w[uncounted][sizes[uncounted] == z].sum()))
     for rows in np.split(np.arange(len(short)), range(SETS_AT_ONCE, len(short), SETS_AT_ONCE)):
         counts = [_by_distance(table, rows, sizes[short[rows]], operations) for table in tables]
         yield short[rows], counts, sizes <= limit
-    if len(unseen):
-        yield np.sort(unseen), [np.full((len(unseen), 1), w.sum()) for w in weights], ~everything
+    if len(uncounted):
+        at_zero = [np.full((len(uncounted), 1), w.sum()) for w in weights]
+        yield np.sort(uncounted), at_zero, ~all_sets
 
 
-def _limit(sizes: Ints) -> int:
-    """Items up to which a set is short."""
-    # 2^64 is beyond any budget, and 2^1024 beyond floats.
+def _short_size(sizes: Ints) -> int:
+    """Largest size of a short set."""
+    # 2^64 exceeds any budget, and 2^1024 would overflow a float.
     subsets = np.cumsum(np.bincount(sizes) * np.exp2(np.minimum(np.arange(sizes.max() + 1), 64)))
-    budget = max(SUBSETS_BUDGET, PER_SET * len(sizes))
+    budget = max(SUBSETS_BUDGET, SUBSETS_PER_SET * len(sizes))
     within = int(np.searchsorted(subsets, budget, side="right")) - 1
-    return max(1, min(within, int(sizes.max()), SHORT_LIMIT, CELLS // len(sizes) // 2))
+    return max(1, min(within, int(sizes.max()), SHORT_LIMIT, TABLE_CELLS // len(sizes) // 2))
 
 
-def _line(limit: int, z: Any, overlap: Any, operations: Operations) -> Any:  # noqa: ANN401
-    """Where a table counts sets of z items: by distance, less |S_i| where that is part of it."""
-    return np.minimum(limit + distance(0, z, overlap, operations), 2 * limit)
+def _table_row(limit: int, z: Any, shared: Any, operations: Operations) -> Any:  # noqa: ANN401
+    """Row of a table that counts sets of z items: `limit` + distance, without |S_i|."""
+    return np.minimum(limit + distance(0, z, shared, operations), 2 * limit)
 
 
-def _unlisted(z: Any, operations: Operations) -> Any:  # noqa: ANN401
-    """Bound the items that a set of z shares with a long one, if they are not listed to meet."""
+def _most_shared_unlisted(z: Any, operations: Operations) -> Any:  # noqa: ANN401
+    """Most items that a set of z items shares with a long set, if the pair is not listed."""
     return z // 2 if operations == "both" else 0
 
 
 def _blocks(rows: Ints, sizes: Ints, work: Ints) -> Iterator[Ints]:
-    """Cut rows into blocks of sets about as long as each other: the longest sets the width."""
-    length = np.frexp(sizes)[1]
-    spent = np.cumsum(np.maximum(work, 2 * sizes)) // BLOCK
-    for block in np.unique(np.column_stack((length, spent)), axis=0):
-        yield np.sort(rows[(length == block[0]) & (spent == block[1])])
+    """Split rows into blocks of similar sizes: the longest set determines the width of a block."""
+    magnitude = np.frexp(sizes)[1]
+    part = np.cumsum(np.maximum(work, 2 * sizes)) // OVERLAPS_AT_ONCE
+    for block in np.unique(np.column_stack((magnitude, part)), axis=0):
+        yield np.sort(rows[(magnitude == block[0]) & (part == block[1])])
 
 
-def _add(table: Ints, line: Ints, counts: Ints) -> None:
-    table[line, np.arange(table.shape[1])] += counts.astype(table.dtype)
+def _add(table: Ints, table_row: Ints, counts: Ints) -> None:
+    """Add one count to each column of the table."""
+    table[table_row, np.arange(table.shape[1])] += counts.astype(table.dtype)
 
 
-def _long(
-    sets: Sets, rows: Ints, met: tuple[Ints, Ints, Ints], weights: Ints, operations: Operations
+def _count_long(
+    sets: Sets, rows: Ints, pairs: tuple[Ints, Ints, Ints], weights: Ints, operations: Operations
 ) -> Ints:
-    """Count around long sets, from the items they share with every other set."""
+    """Counts for long sets, from the listed pairs and the number of all other sets by size."""
     sizes = sets.sizes
-    b, j, overlap = (column[met[1] != rows[met[0]]] for column in met)
+    i, j, shared = (values[pairs[1] != rows[pairs[0]]] for values in pairs)
     width = 2 * int(sizes[rows].max()) + 1
-    away = distance(sizes[rows][b], sizes[j], overlap, operations)
-    table = counts_of(b, away, weights[j], (len(rows), width))
-    present, column = np.unique(sizes, return_inverse=True)
-    by_size = np.bincount(column, weights)
-    apart = by_size - counts_of(b, column[j], weights[j], (len(rows), len(present)))
-    apart[np.arange(len(rows)), column[rows]] -= weights[rows]
-    for z, others in zip(present.tolist(), apart.T, strict=True):
-        least = distance(sizes[rows], z, _unlisted(z, operations), operations)
+    distances = distance(sizes[rows][i], sizes[j], shared, operations)
+    table = counts_of(i, distances, weights[j], (len(rows), width))
+    distinct_sizes, size_number = np.unique(sizes, return_inverse=True)
+    by_size = np.bincount(size_number, weights)
+    listed = counts_of(i, size_number[j], weights[j], (len(rows), len(distinct_sizes)))
+    unlisted = by_size - listed
+    unlisted[np.arange(len(rows)), size_number[rows]] -= weights[rows]
+    for z, others in zip(distinct_sizes.tolist(), unlisted.T, strict=True):
+        most_shared = _most_shared_unlisted(z, operations)
+        least = distance(sizes[rows], z, most_shared, operations)
         _add(table.T, np.minimum(least, width - 1), others)
     return table
 
 
-def _short(sets: Sets, weights: list[Ints], limit: int, operations: Operations) -> list[Any]:
-    """Count around short sets among themselves, through their common subsets.
+def _count_short(sets: Sets, weights: list[Ints], limit: int, operations: Operations) -> list[Any]:
+    """Counts for short sets among themselves, through their common subsets.
 
-    A table has one column for each set. Sums may overflow on the way, and are right in the end:
-    what is counted is less than 2^31.
+    A table has one column per set. Intermediate sums may overflow int32; the final counts are
+    less than 2^31 and therefore exact.
     """
     n, sizes = len(sets), sets.sizes
-    present = np.unique(sizes).tolist()
+    distinct_sizes = np.unique(sizes).tolist()
     tables = [np.zeros((2 * limit + 1, n), np.int32) for _ in weights]
     for table, w in zip(tables, weights, strict=True):
-        for z in present:
+        for z in distinct_sizes:
             same = sizes == z
-            table[_line(limit, z, 0, operations)] += (w[same].sum() - same * w).astype(np.int32)
-    for first in _occurrences(sets):
+            others = (w[same].sum() - same * w).astype(np.int32)
+            table[_table_row(limit, z, 0, operations)] += others
+    for first in _first_items(sets):
         _count_subsets(sets, first, weights, tables, operations)
     return tables
 
 
-def _occurrences(sets: Sets) -> Iterator[Ints]:
-    """Where subsets may begin: all occurrences of some items after those of others.
+def _first_items(sets: Sets) -> Iterator[Ints]:
+    """Split the item occurrences, the possible first items of subsets, into parts by item.
 
-    Equal subsets begin with the same item, so that they are counted together.
+    Equal subsets have the same first item, so they are in one part.
     """
     support = np.bincount(sets.items, minlength=sets.width)
-    part = (np.cumsum(support) - support) // FIRSTS_AT_ONCE
-    yield from (np.flatnonzero(part[sets.items] == each) for each in np.unique(part))
+    part = (np.cumsum(support) - support) // OCCURRENCES_AT_ONCE
+    yield from (np.flatnonzero(part[sets.items] == number) for number in np.unique(part))
 
 
 def _count_subsets(
     sets: Sets, first: Ints, weights: list[Ints], tables: list[Any], operations: Operations
 ) -> None:
-    """Count the subsets that begin at these occurrences: what F_t adds to each table."""
+    """Add the terms of F_t to each table, for the subsets with these first items."""
     sizes, limit = sets.sizes, len(tables[0]) // 2
-    present, column = np.unique(sizes, return_inverse=True)
-    row, last, cell, t = sets.rows[first], first, sets.items[first], 1
+    distinct_sizes, size_number = np.unique(sizes, return_inverse=True)
+    # A subset T of a set: its set, the position of its last item, and a key equal for equal T.
+    row, last, key, t = sets.rows[first], first, sets.items[first], 1
     while len(row):
-        _, cell, members = np.unique(cell, return_inverse=True, return_counts=True)
-        shared = members[cell] > 1
+        _, key, members = np.unique(key, return_inverse=True, return_counts=True)
+        is_shared = members[key] > 1
         number = np.cumsum(members > 1) - 1
-        row, last, cell = row[shared], last[shared], number[cell[shared]]
-        # Few sets are left when t is large: only these are counted for.
+        row, last, key = row[is_shared], last[is_shared], number[key[is_shared]]
+        # For large t few sets have shared subsets: only their columns are updated.
         starts = np.append(np.flatnonzero(run_starts(row)), len(row))
-        live = row[starts[:-1]]
-        # Counts are floats for the sake of BLAS, and exact: they are far from 2^53.
-        shape = (int((members > 1).sum()), len(present))
-        holds = csr_array((np.ones(len(row)), cell, starts), shape=(len(live), shape[0]))
-        kind = cell * shape[1] + column[row]
-        added = _added(present, t, limit, operations)
+        active = row[starts[:-1]]
+        # Float counts for BLAS; exact, because they are far below 2^53.
+        shape = (int((members > 1).sum()), len(distinct_sizes))
+        has_subset = csr_array((np.ones(len(row)), key, starts), shape=(len(active), shape[0]))
+        cell = key * shape[1] + size_number[row]
+        coefficients = _coefficients(distinct_sizes, t, limit, operations)
         for table, w in zip(tables, weights, strict=True):
-            found = holds @ np.bincount(kind, w[row], shape[0] * shape[1]).reshape(shape)
-            found[np.arange(len(live)), column[live]] -= np.diff(starts) * w[live]
-            for line in np.flatnonzero(added.any(axis=0)).tolist():
-                table[line, live] += (found @ added[:, line]).astype(np.int64).astype(np.int32)
+            counts = has_subset @ np.bincount(cell, w[row], shape[0] * shape[1]).reshape(shape)
+            counts[np.arange(len(active)), size_number[active]] -= np.diff(starts) * w[active]
+            for table_row in np.flatnonzero(coefficients.any(axis=0)).tolist():
+                sums = (counts @ coefficients[:, table_row]).astype(np.int64)
+                table[table_row, active] += sums.astype(np.int32)
         later = sets.offsets[row + 1] - last - 1
         row, last = np.repeat(row, later), concat_ranges(last + 1, later)
-        cell, t = np.repeat(cell, later) * sets.width + sets.items[last], t + 1
+        key, t = np.repeat(key, later) * sets.width + sets.items[last], t + 1
 
 
-def _added(present: Ints, t: int, limit: int, operations: Operations) -> Floats:
-    """How often F_t counts, for each size of the other sets, in each line of a table."""
-    added = np.zeros((len(present), 2 * limit + 1))
-    for column, z in enumerate(present.tolist()):
+def _coefficients(distinct_sizes: Ints, t: int, limit: int, operations: Operations) -> Floats:
+    """Coefficient of F_t for each size of the other sets in each table row."""
+    coefficients = np.zeros((len(distinct_sizes), 2 * limit + 1))
+    for number, z in enumerate(distinct_sizes.tolist()):
         for o in range(t + 1 if t <= z else 0):
-            added[column, _line(limit, z, o, operations)] += (-1) ** (t - o) * comb(t, o)
-    return added
+            table_row = _table_row(limit, z, o, operations)
+            coefficients[number, table_row] += (-1) ** (t - o) * comb(t, o)
+    return coefficients
 
 
 def _by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401
-    """One row for each set, its own size put back into the distances."""
+    """One row per set with counts by distance: adds |S_i| back to the distance."""
     limit = len(table) // 2
-    line = np.arange(2 * limit + 1) + limit - (operations != "additions") * sizes[:, None]
-    inside = line <= 2 * limit
-    counts: Ints = np.where(inside, table[np.minimum(line, 2 * limit), rows[:, None]], 0)
+    table_row = np.arange(2 * limit + 1) + limit - (operations != "additions") * sizes[:, None]
+    exists = table_row <= 2 * limit
+    counts: Ints = np.where(exists, table[np.minimum(table_row, 2 * limit), rows[:, None]], 0)
     return counts.astype(np.int64)

@@ -1,8 +1,8 @@
-"""Which sets meet in an item, and in how many.
+"""List the pairs of sets that share items, and how many.
 
-Paper:      none; counted for the nearest-neighbour bound.
-Guarantee:  exact, apart from users with more than OWN_LIMIT sets, whose own sets are not listed.
-Complexity: O(pairs that meet).
+Paper:      none; used for the nearest-neighbour bound.
+Guarantee:  exact, except users with more than USER_SETS_LIMIT sets, whose pairs are not listed.
+Complexity: O(pairs of sets that share an item).
 Deviation:  none.
 """
 
@@ -16,45 +16,51 @@ from setanon_core.columns.sets import Sets
 from setanon_core.grouping.matrices import sparse
 
 SETS_AT_ONCE: Final = 1 << 18
-"""Sets, of some users, that are compared in one go."""
+"""Sets that are compared together: bounds memory."""
 
-OWN_LIMIT: Final = 256
+USER_SETS_LIMIT: Final = 256
 """Sets of one user up to which they are compared with each other."""
 
 
 def overlapping_pairs(
-    matrix: csr_array, holders: csr_array, rows: Ints, *, near_only: bool
+    matrix: csr_array, transposed: csr_array, rows: Ints, *, near_only: bool
 ) -> tuple[Ints, Ints, Ints]:
-    """List (row, set, items shared); if `near_only`, only sets that share most of their items.
+    """List (index into `rows`, set, shared items) for all pairs that share an item.
 
-    `holders` is the same matrix with a row for each item: who turns it once need not do it again.
+    If `near_only`, the pair must share more than half of the items of the second set. `transposed`
+    is the transposed matrix in CSR format; the caller computes it once for several calls.
     """
-    met = matrix[rows] @ holders
-    near = 2 * met.data > np.diff(matrix.indptr)[met.indices]
-    listed = np.flatnonzero(near | (not near_only))
-    row = np.searchsorted(met.indptr, listed, side="right") - 1
-    return row, met.indices[listed].astype(np.int64), met.data[listed].astype(np.int64)
+    shared = matrix[rows] @ transposed
+    is_near = 2 * shared.data > np.diff(matrix.indptr)[shared.indices]
+    listed = np.flatnonzero(is_near | (not near_only))
+    row = np.searchsorted(shared.indptr, listed, side="right") - 1
+    return row, shared.indices[listed].astype(np.int64), shared.data[listed].astype(np.int64)
 
 
 def overlapping_pairs_within_users(sets: Sets, users: Ints) -> tuple[Ints, Ints, Ints]:
-    """List the pairs of sets of one user of which the second shares most of its items."""
-    numbers = np.bincount(users)[users]
-    several = np.flatnonzero((numbers > 1) & (numbers <= OWN_LIMIT))
+    """List (set, other set of the same user, shared items), ordered by set.
+
+    Only pairs that share more than half of the items of the second set are listed.
+    """
+    n_sets = np.bincount(users)[users]
+    several = np.flatnonzero((n_sets > 1) & (n_sets <= USER_SETS_LIMIT))
     several = several[np.argsort(users[several], kind="stable")]
-    # Some users after others: a bound for memory.
     starts = np.flatnonzero(np.diff(users[several], prepend=-1))
     starts = starts[np.diff(starts // SETS_AT_ONCE, prepend=-1) > 0]
-    none = np.empty(0, np.int64)
-    found = [(none, none, none)]
+    empty = np.empty(0, np.int64)
+    pairs = [(empty, empty, empty)]
     for part in np.split(several, starts):
-        some = sets.take(part)
-        keys = np.unique(users[part][some.rows] * sets.width + some.items, return_inverse=True)[1]
-        matrix = sparse(Sets(keys, some.offsets))
-        i, j, overlap = overlapping_pairs(
+        subset = sets.take(part)
+        # Items are made distinct per user, so that only sets of one user share any.
+        keys = np.unique(users[part][subset.rows] * sets.width + subset.items, return_inverse=True)[
+            1
+        ]
+        matrix = sparse(Sets(keys, subset.offsets))
+        i, j, shared = overlapping_pairs(
             matrix, matrix.T.tocsr(), np.arange(len(part)), near_only=True
         )
-        other = i != j
-        found.append((part[i[other]], part[j[other]], overlap[other]))
-    i, j, overlap = map(np.concatenate, zip(*found, strict=True))
+        differ = i != j
+        pairs.append((part[i[differ]], part[j[differ]], shared[differ]))
+    i, j, shared = map(np.concatenate, zip(*pairs, strict=True))
     order = np.argsort(i, kind="stable")
-    return i[order], j[order], overlap[order]
+    return i[order], j[order], shared[order]

@@ -1,30 +1,36 @@
-"""Decide which short facilities to fill and which to empty: capacitated facility location.
+"""Decide which facilities with too few users to fill and which to empty.
 
-Paper:      section 4, Theorem 3; the reduction is Svitkina's for lower-bounded facility location.
-Guarantee:  none is claimed: the published constants of such local searches are for demands
-            shipped at least cost and for a search that runs to its end.
-Complexity: O(MOVES s NEAR) for s sites.
+Paper:      section 4, Theorem 3; the reduction to capacitated facility location is Svitkina's for
+            lower-bounded facility location.
+Guarantee:  none is claimed: the published constants of such local searches assume minimum-cost
+            shipments and a search that runs to completion.
+Complexity: O(MAX_MOVES * s * NEAREST_SITES) for s sites.
 Deviation:  demands are met greedily, nearest pair first, instead of by a minimum-cost flow; only
-            the NEAR nearest sites are asked; the search ends after MOVES moves.
+            the NEAREST_SITES nearest sites ship; the search ends after MAX_MOVES moves.
 """
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.model.groups import WITHDRAWN
 
-MOVES: Final = 2_000
-"""Moves that the local search may try: exhaustive for tens of sites, seconds for hundreds."""
+MAX_MOVES: Final = 2_000
+"""Moves of the local search: exhaustive for tens of sites, seconds for hundreds."""
 
-NEAR: Final = 24
-"""Sites that a site may be filled from: more than k of them at the sizes where all are tried."""
+NEAREST_SITES: Final = 24
+"""Sites that can ship to a site: more than k at the sizes where all pairs are tried."""
 
-Shipments = list[tuple[int, int, int]]
-"""From which site, to which, how many."""
+
+class Shipment(NamedTuple):
+    """A number of users to move from one site to another."""
+
+    source: int
+    target: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,89 +38,89 @@ class Sites:
     """Open facilities: their distances to each other, to distinct sets, and to withdrawal."""
 
     between: Ints
-    reach: Ints
+    to_sets: Ints
     set_of: Ints
-    """The distinct set of each record, a column of `reach`."""
+    """The distinct set of each record, a column of `to_sets`."""
 
-    outside: Ints
+    to_withdrawal: Ints
 
 
 def fill_or_push(labels: Ints, users: Ints, sites: Sites, k: int) -> Ints:
-    """Move records between sites so that each site has k users or nobody.
+    """Move records between sites, so that each site has at least k users or is empty.
 
-    Shipments fill the sites that are worth it. What is left at a short site then goes up the
-    tree of nearest neighbours, shortest way first, until k users have met or all are withdrawn.
+    First, shipments fill the sites chosen by `fill_or_empty`. Then every site with fewer than k
+    users is merged into its nearest site, nearest pair first, or withdrawn if that is nearer.
     """
     members = [np.flatnonzero(labels == site).tolist() for site in range(len(sites.between))]
-    loads = np.array([len(np.unique(users[those])) for those in members], np.int64)
-    for source, target, count in fill_or_empty(loads, sites.between, k):
-        keep = k if loads[source] >= k else 0
-        _ship(members, users, sites, (source, target), (count, keep))
-    far = int(sites.between.max(initial=0)) + int(sites.outside.max(initial=0)) + 1
-    apart = sites.between + np.eye(len(members), dtype=np.int64) * far
-    alive = np.array([bool(those) for those in members], np.bool_)
+    loads = _count_users(members, users)
+    for shipment in fill_or_empty(loads, sites.between, k):
+        min_users = k if loads[shipment.source] >= k else 0
+        _ship(members, users, sites, shipment, min_users)
+    infinite = int(sites.between.max(initial=0)) + int(sites.to_withdrawal.max(initial=0)) + 1
+    distances = sites.between + np.eye(len(members), dtype=np.int64) * infinite
+    is_open = np.array([bool(records) for records in members], np.bool_)
     while True:
-        apart[:, ~alive] = far
-        loads = np.array([len(np.unique(users[those])) for those in members], np.int64)
-        short = np.flatnonzero(alive & (loads < k))
+        distances[:, ~is_open] = infinite
+        short = np.flatnonzero(is_open & (_count_users(members, users) < k))
         if not len(short):
             break
-        ways = np.minimum(apart[short].min(axis=1), sites.outside[short])
-        site = int(short[np.argmin(ways)])
-        parent = int(np.argmin(apart[site]))
-        if apart[site, parent] <= sites.outside[site]:
-            members[parent] += members[site]
-        members[site], alive[site] = [], False
-    placed = np.full(len(labels), WITHDRAWN)
-    for site, those in enumerate(members):
-        placed[those] = site
-    return placed
+        to_nearest = np.minimum(distances[short].min(axis=1), sites.to_withdrawal[short])
+        site = int(short[np.argmin(to_nearest)])
+        nearest = int(np.argmin(distances[site]))
+        if distances[site, nearest] <= sites.to_withdrawal[site]:
+            members[nearest] += members[site]
+        members[site], is_open[site] = [], False
+    new_labels = np.full(len(labels), WITHDRAWN)
+    for site, records in enumerate(members):
+        new_labels[records] = site
+    return new_labels
+
+
+def _count_users(members: list[list[int]], users: Ints) -> Ints:
+    return np.array([len(np.unique(users[records])) for records in members], np.int64)
 
 
 def _ship(
-    members: list[list[int]],
-    users: Ints,
-    sites: Sites,
-    way: tuple[int, int],
-    limits: tuple[int, int],
+    members: list[list[int]], users: Ints, sites: Sites, shipment: Shipment, min_users: int
 ) -> None:
-    """Move the records that mind least, each of a user who is new at the target."""
-    (source, target), (count, keep) = way, limits
-    here = Counter(users[members[source]].tolist())
-    there = set(users[members[target]].tolist())
-    those = sites.set_of[members[source]]
-    detours = sites.reach[target, those] - sites.reach[source, those]
-    for place in np.argsort(detours, kind="stable").tolist():
-        record = members[source][place]
+    """Move records of users new to the target, least detour first; keep `min_users` at source."""
+    source, target, count = shipment
+    source_users = Counter(users[members[source]].tolist())
+    target_users = set(users[members[target]].tolist())
+    sets = sites.set_of[members[source]]
+    detours = sites.to_sets[target, sets] - sites.to_sets[source, sets]
+    for position in np.argsort(detours, kind="stable").tolist():
+        record = members[source][position]
         user = int(users[record])
-        if user in there or len(here) - (here[user] == 1) < keep:
+        users_left = len(source_users) - (source_users[user] == 1)
+        if user in target_users or users_left < min_users:
             continue
-        here = here - Counter((user,))
-        there.add(user)
+        source_users = source_users - Counter((user,))
+        target_users.add(user)
         members[target].append(record)
         count -= 1
         if not count:
             break
-    gone = set(members[target])
-    members[source] = [record for record in members[source] if record not in gone]
+    moved = set(members[target])
+    members[source] = [record for record in members[source] if record not in moved]
 
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """Sites with their loads, what it costs to leave each, and the pairs, nearest first."""
+    """Loads of the sites, distance from each to its nearest site, and site pairs, nearest first."""
 
     loads: Ints
-    leaving: Ints
+    to_nearest: Ints
     sources: Ints
     targets: Ints
     lengths: Ints
     k: int
 
-    def ship(self, emptied: Bools) -> tuple[float, Shipments]:
-        """Meet the demands of all short sites that are not emptied; infinite if that fails."""
+    def ship(self, emptied: Bools) -> tuple[float, list[Shipment]]:
+        """Meet the demands of all short sites that are not emptied; infinite cost if impossible."""
         supply = np.where(emptied, self.loads, np.maximum(self.loads - self.k, 0))
         demand = np.where(emptied, 0, np.maximum(self.k - self.loads, 0))
-        rest = int(demand.sum())
+        total_demand = int(demand.sum())
         useful = (supply[self.sources] > 0) & (demand[self.targets] > 0)
         pairs = zip(
             self.sources[useful].tolist(),
@@ -122,32 +128,33 @@ class _Instance:
             self.lengths[useful].tolist(),
             strict=True,
         )
-        left, wanted = supply.tolist(), demand.tolist()
+        supplies, demands = supply.tolist(), demand.tolist()
         cost, shipments = 0, []
         for source, target, length in pairs:
-            count = min(left[source], wanted[target])
+            count = min(supplies[source], demands[target])
             if count:
-                left[source] -= count
-                wanted[target] -= count
+                supplies[source] -= count
+                demands[target] -= count
                 cost += count * length
-                shipments.append((source, target, count))
-                rest -= count
-                if not rest:
+                shipments.append(Shipment(source, target, count))
+                total_demand -= count
+                if not total_demand:
                     break
-        stranded = int((np.asarray(left) * self.leaving)[emptied].sum())
-        return (float("inf") if rest else cost + stranded), shipments
+        not_demanded = int((np.asarray(supplies) * self.to_nearest)[emptied].sum())
+        return (float("inf") if total_demand else cost + not_demanded), shipments
 
 
-def fill_or_empty(loads: Ints, distances: Ints, k: int) -> Shipments:
-    """Return what to ship between sites so that short ones are filled up to k, or emptied.
+def fill_or_empty(loads: Ints, distances: Ints, k: int) -> list[Shipment]:
+    """Choose shipments between sites that fill short sites up to k users, or empty them.
 
-    A site with more than k clients can give away its surplus. A site with fewer demands the rest,
-    unless it is emptied: then all its clients can be shipped, and those that nobody demands must
-    go to the nearest other site. The emptied sites are the open facilities of the capacitated
-    instance; all are open at first, and the search drops, adds and swaps.
+    A site with more than k clients can ship its surplus. A site with fewer than k is short: it
+    demands the difference, unless it is emptied. All clients of an emptied site can be shipped;
+    those that no site demands go to the nearest other site. The emptied sites are the open
+    facilities of the capacitated instance: initially all short sites are open; the local search
+    drops, adds and swaps them.
 
     >>> fill_or_empty(np.array([2, 5]), np.array([[0, 1], [1, 0]]), k=3)
-    [(1, 0, 1)]
+    [Shipment(source=1, target=0, count=1)]
     """
     short = np.flatnonzero(loads < k)
     if not len(short) or len(loads) == 1:
@@ -155,31 +162,33 @@ def fill_or_empty(loads: Ints, distances: Ints, k: int) -> Shipments:
     instance, nearest = _instance(loads, distances, k)
     emptied = loads < k
     cost, shipments = instance.ship(emptied)
-    tried, last = 0, 0
+    tried, last_improvement = 0, 0
     moves = [[site] for site in short.tolist()]
     moves += [[site, other] for site in short.tolist() for other in nearest[site]]
-    while tried < MOVES and tried - last < len(moves):
+    while tried < MAX_MOVES and tried - last_improvement < len(moves):
         move = moves[tried % len(moves)]
         tried += 1
-        swaps = len(move) == 1 or (loads[move[1]] < k and emptied[move[0]] != emptied[move[1]])
-        if not swaps:
+        valid = len(move) == 1 or (loads[move[1]] < k and emptied[move[0]] != emptied[move[1]])
+        if not valid:
             continue
         changed = emptied.copy()
         changed[move] ^= True
         new_cost, new_shipments = instance.ship(changed)
         if new_cost < cost:
-            emptied, cost, shipments, last = changed, new_cost, new_shipments, tried
+            emptied, cost, shipments = changed, new_cost, new_shipments
+            last_improvement = tried
     return shipments
 
 
 def _instance(loads: Ints, distances: Ints, k: int) -> tuple[_Instance, list[list[int]]]:
+    """The instance, and the three nearest sites of each site."""
     count = len(loads)
-    apart = distances + np.eye(count, dtype=np.int64) * (int(distances.max()) + 1)
-    near = np.argsort(apart, axis=1, kind="stable")[:, : min(NEAR, count - 1)]
+    to_others = distances + np.eye(count, dtype=np.int64) * (int(distances.max()) + 1)
+    near = np.argsort(to_others, axis=1, kind="stable")[:, : min(NEAREST_SITES, count - 1)]
     sources, targets = near.ravel(), np.repeat(np.arange(count), near.shape[1])
     lengths = distances[sources, targets]
     order = np.argsort(lengths, kind="stable")
     instance = _Instance(
-        loads, apart.min(axis=1), sources[order], targets[order], lengths[order], k
+        loads, to_others.min(axis=1), sources[order], targets[order], lengths[order], k
     )
     return instance, near[:, :3].tolist()

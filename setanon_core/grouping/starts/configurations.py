@@ -1,25 +1,25 @@
-"""The configuration program: choose groups that hold each record once, as a linear relaxation.
+"""The configuration program: choose groups that cover each record once; linear relaxation.
 
-Paper:      none; section 4 relaxes assignments instead, which bounds the optimum less well.
-Guarantee:  `bound` is a lower bound on every solution whose centers are among those given.
-Complexity: one linear program for each round of pricing; pricing is O(C n log n) for C centers.
+Paper:      none; section 4 relaxes assignments instead, which gives a weaker bound.
+Guarantee:  `bound` is a lower bound on every solution whose centers are among `centers`.
+Complexity: one linear program per round of pricing; pricing is O(C n log n) for C centers.
 Deviation:  none.
 
 For any prices pi_i, with pi_i <= |S_i| where withdrawal is allowed, a solution with groups
 G_1..G_g costs at least sum_i pi_i + sum_j sum_{i in G_j} (d(S_i, c_j) - pi_i). Let -r be the
 least of the inner sums over all groups of at least k users. As g <= n / k, the cost is at least
-sum_i pi_i - floor(n / k) * max(r, 0). Prices are rounded to multiples of 1 / SCALE and the rest
-is integer arithmetic, so that no error of the linear solver can make the bound too high.
+sum_i pi_i - floor(n / k) * max(r, 0). Prices are rounded to multiples of 1 / SCALE, and all
+further arithmetic is on integers, so that rounding errors of the solver cannot raise the bound.
 """
 
 import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.columns.records import Records
+from setanon_core.grouping.matrices import Floats
 from setanon_core.grouping.starts.cooccurrence import (
     FAR,
     Centers,
@@ -29,49 +29,48 @@ from setanon_core.grouping.starts.cooccurrence import (
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
 
-Floats = npt.NDArray[np.float64]
-
 SCALE: Final = 1 << 20
-"""Prices are multiples of 1 / SCALE: exact in integers, and far below a flip."""
+"""Prices are multiples of 1 / SCALE: exact as integers, and much less than one flip."""
 
 TOLERANCE: Final = 1e-6
-"""How far below an integer the solver's value may fall and still count as that integer."""
+"""Values of the solver that exceed an integer by less than this are rounded down to it."""
 
 ROUNDS_LIMIT: Final = 200
 WORK_LIMIT: Final = 30_000
-"""Rounds of pricing, and rounds times records; the bound is valid after any of them."""
+"""Limits of the rounds of pricing, and of rounds times records; every round gives a valid bound."""
 
 GROUPS_LIMIT: Final = 300
-"""New groups in each round."""
-
+"""New groups per round."""
 
 PAIRS_LIMIT: Final = 300_000
-"""Pairs of a center and a record that the integer program may assign."""
+"""Pairs (center, record) up to which the assignment program is solved."""
 
-ROUNDED: Final = 0.5
+HALF: Final = 0.5
+"""Values of integer variables above this are 1."""
+
 OPTIMAL: Final = 0
 INFEASIBLE: Final = 2
-"""What HiGHS answers when it has finished; every other answer proves nothing."""
+"""Status codes of a completed run of HiGHS; all other codes prove nothing."""
 
 
 class Configurations(NamedTuple):
-    """Groups that the linear program has looked at, and what its prices prove."""
+    """The groups generated for the linear program, and the bound that its prices prove."""
 
     members: Bools
-    """One row of marks for each group."""
+    """One row per group; True for its members."""
 
     costs: Ints
     bound: int
     prices: Ints
-    """pi_i * SCALE of the round that proved the bound."""
+    """pi_i * SCALE of the round that proved `bound`."""
 
     def could_improve(
         self, centers: Centers, records: Records, params: Params, cost: int
     ) -> tuple[Ints, Ints, Ints]:
-        """List (c, i, d(S_i, c)) for all that may be together in a solution below `cost`.
+        """List (c, i, d(S_i, c)) for all pairs that may occur in a solution cheaper than `cost`.
 
-        A group at c that holds i costs, beyond the prices, at least the cheapest group at c; and
-        at least what i adds to the cheapest group of k - 1 users at c.
+        A group at c that contains i has at least the reduced cost of the cheapest group at c, and
+        at least that of i plus the cheapest group of k - 1 users at c.
         """
         reduced = centers.distances * SCALE - self.prices
         sums = cheapest_groups(reduced, records.users, params.k)
@@ -86,7 +85,7 @@ class Configurations(NamedTuple):
 
 
 def configurations(centers: Centers, records: Records, params: Params) -> Configurations:
-    """Generate groups until prices prove the value of the linear program, rounded up."""
+    """Generate groups until the prices prove the value of the linear program, rounded up."""
     n, k = len(records), params.k
     if params.operations != "additions":
         reduced = centers.distances - records.sizes
@@ -94,7 +93,7 @@ def configurations(centers: Centers, records: Records, params: Params) -> Config
             :GROUPS_LIMIT
         ]
         members, costs = _groups(centers, chosen, reduced, records, k)
-    else:  # everybody in one group, so that there is a solution
+    else:  # all records in one group, so that there is a solution
         members = np.ones((1, n), np.bool_)
         costs = np.asarray([n * len(np.unique(records.items)) - len(records.items)])
     best, best_prices = 0, np.zeros(n, np.int64)
@@ -109,45 +108,45 @@ def configurations(centers: Centers, records: Records, params: Params) -> Config
         if best >= math.ceil(value - TOLERANCE) or slack == 0:
             break
         chosen = np.argsort(sums, kind="stable")[:GROUPS_LIMIT]
-        more, distances = _groups(centers, chosen[sums[chosen] < 0], reduced, records, k)
-        members, costs = _merge(members, costs, more, distances)
+        new_members, new_costs = _groups(centers, chosen[sums[chosen] < 0], reduced, records, k)
+        members, costs = _merge(members, costs, new_members, new_costs)
     return Configurations(members, costs, best, best_prices)
 
 
 def _groups(
     centers: Centers, chosen: Ints, reduced: Ints, records: Records, k: int
 ) -> tuple[Bools, Ints]:
-    """Find the cheapest group at each chosen center under reduced costs, and its true cost."""
+    """The cheapest group at each chosen center under reduced costs, and its actual cost."""
     members = members_of_cheapest(reduced[chosen], records.users, k)
     return members, np.where(members, centers.distances[chosen], 0).sum(axis=1)
 
 
-def _merge(members: Bools, costs: Ints, more: Bools, theirs: Ints) -> tuple[Bools, Ints]:
-    """Add groups; of two with the same members the cheaper stays, where the first one was."""
-    every = np.concatenate((members, more))
-    paid = np.concatenate((costs, theirs))
-    packed = np.packbits(every, axis=1)
+def _merge(members: Bools, costs: Ints, new_members: Bools, new_costs: Ints) -> tuple[Bools, Ints]:
+    """Append groups; of groups with equal members, keep the first position and the least cost."""
+    all_members = np.concatenate((members, new_members))
+    all_costs = np.concatenate((costs, new_costs))
+    packed = np.packbits(all_members, axis=1)
     keys = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     least = np.full(len(first), np.iinfo(np.int64).max)
-    np.minimum.at(least, inverse, paid)
+    np.minimum.at(least, inverse, all_costs)
     order = np.argsort(first)
-    return every[first[order]], least[order]
+    return all_members[first[order]], least[order]
 
 
 def _master(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[Any, Floats]:
-    """Rows are records, columns groups, then withdrawals where they are allowed; and the costs."""
+    """Matrix with records as rows and groups, then allowed withdrawals, as columns; their costs."""
     from scipy.sparse import csc_array
 
-    marks, weights = members.T, costs
+    covers, weights = members.T, costs
     if params.operations != "additions":
-        marks = np.concatenate((marks, np.eye(len(sizes), dtype=np.bool_)), axis=1)
+        covers = np.concatenate((covers, np.eye(len(sizes), dtype=np.bool_)), axis=1)
         weights = np.append(costs, sizes)
-    return csc_array(marks.astype(np.float64)), weights.astype(np.float64)
+    return csc_array(covers.astype(np.float64)), weights.astype(np.float64)
 
 
 def _prices(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[float, Ints]:
-    """Solve the linear program over these groups: its value, and its dual prices rounded down."""
+    """Solve the linear program over these groups: value, and dual prices rounded down."""
     from scipy.optimize import linprog
 
     matrix, weights = _master(members, costs, sizes, params)
@@ -159,7 +158,10 @@ def _prices(members: Bools, costs: Ints, sizes: Ints, params: Params) -> tuple[f
 
 
 def _milp(costs: Floats, rows: list[Any], n_integers: int, seconds: float) -> Any:  # noqa: ANN401
-    """Minimise over [0, 1], the first `n_integers` integral; `rows` are (matrix, low, high)."""
+    """Minimise over [0, 1]; the first `n_integers` variables are integers.
+
+    `rows` are constraints (matrix, low, high).
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     return milp(
@@ -172,21 +174,21 @@ def _milp(costs: Floats, rows: list[Any], n_integers: int, seconds: float) -> An
 
 
 def choose(
-    found: Configurations, records: Records, params: Params, seconds: float
+    generated: Configurations, records: Records, params: Params, seconds: float
 ) -> tuple[int, Ints]:
-    """Choose the best partition into the groups found: its cost, and labels."""
-    n, g = len(records), len(found.costs)
-    matrix, costs = _master(found.members, found.costs, records.sizes, params)
+    """Choose the best partition into generated groups: its cost and labels."""
+    n, g = len(records), len(generated.costs)
+    matrix, costs = _master(generated.members, generated.costs, records.sizes, params)
     solution = _milp(costs, [(matrix, 1, 1)], g, seconds)
     if solution.x is None and params.operations == "additions":
-        return int(found.costs[0]), np.zeros(n, np.int64)  # the first group is everybody
-    savings = found.members @ records.sizes - found.costs
-    chosen = np.argsort(-savings, kind="stable")  # without an answer, whatever saves most
+        return int(generated.costs[0]), np.zeros(n, np.int64)  # the first group has all records
+    savings = generated.members @ records.sizes - generated.costs
+    chosen = np.argsort(-savings, kind="stable")  # used without a solution: greatest saving first
     if solution.x is not None:
-        chosen = np.flatnonzero(solution.x[:g] > ROUNDED)
+        chosen = np.flatnonzero(solution.x[:g] > HALF)
     labels, saved = np.full(n, WITHDRAWN), 0
     for group in chosen.tolist():
-        members = np.flatnonzero(found.members[group])
+        members = np.flatnonzero(generated.members[group])
         if (labels[members] == WITHDRAWN).all():
             labels[members] = members[0]
             saved += int(savings[group])
@@ -198,8 +200,8 @@ def assign(
 ) -> tuple[bool, float, Ints]:
     """Solve the program of assignments x_ic to open centers y_c, for pairs (c, i, d(S_i, c)).
 
-    Returns whether its optimum is known, which is infinite if it has no solution; what the labels
-    cost; and the labels. z_uc says that user u counts at center c, w_i that i is withdrawn.
+    Returns whether the optimum is proved, the cost of the labels (infinite without a solution) and
+    the labels. z_uc = 1 if user u is counted at center c; w_i = 1 if record i is withdrawn.
     """
     c, i, distances = pairs
     if not 0 < len(c) <= PAIRS_LIMIT:
@@ -228,10 +230,10 @@ def assign(
         (matrix(n_y, (counted // base, z_at, 1), (ys, ys, -params.k)), 0, np.inf),  # k users
     ]
     solution = _milp(costs, rows, n_y + n_x, seconds)
-    known = solution.status in (OPTIMAL, INFEASIBLE)
+    is_proved = solution.status in (OPTIMAL, INFEASIBLE)
     if solution.x is None:
-        return known, math.inf, np.empty(0, np.int64)
+        return is_proved, math.inf, np.empty(0, np.int64)
     labels = np.full(n, WITHDRAWN)
-    taken = solution.x[x_at] > ROUNDED
-    labels[i[taken]] = y[taken]
-    return known, round(float(solution.fun)), labels
+    assigned = solution.x[x_at] > HALF
+    labels[i[assigned]] = y[assigned]
+    return is_proved, round(float(solution.fun)), labels

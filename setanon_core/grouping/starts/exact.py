@@ -1,18 +1,18 @@
-"""The optimum: subset dynamic programming for tiny inputs, an integer program above.
+"""The optimum: subset dynamic programming for tiny inputs, integer programs for larger ones.
 
 Paper:      section 3, Definition 2; section 4 for the integer program.
-Guarantee:  optimal where `proven_optimal` says so; otherwise feasible, and a note says why.
-Complexity: O(3^n) for n <= SUBSETS_LIMIT; above, exponential in the worst case: the centers are
-            cut off at CENTERS_LIMIT, and each of two integer programs after EXACT_SECONDS.
+Guarantee:  optimal if `proven_optimal`; otherwise feasible, and a note gives the reason.
+Complexity: O(3^n) for n <= SUBSETS_LIMIT; for more, exponential in the worst case: the number of
+            centers is limited to CENTERS_LIMIT, the time of each of two integer programs to
+            EXACT_SECONDS.
 Deviation:  users are counted, not records, and records may be withdrawn; the printed program
-            lacks `sum_j x_ij = 1`; facilities are all possible centers, not records only.
+            lacks `sum_j x_ij = 1`; all possible centers are facilities, not only records.
 """
 
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
@@ -20,32 +20,31 @@ from setanon_core.errors import MalformedInputError
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve.local_search import local_search
+from setanon_core.grouping.matrices import Floats
 from setanon_core.grouping.starts.configurations import assign, choose, configurations
 from setanon_core.grouping.starts.cooccurrence import Centers, centers_of
 from setanon_core.grouping.starts.open_itemsets import open_itemsets
 from setanon_core.model.groups import WITHDRAWN, Grouping
 from setanon_core.params import Params
 
-Floats = npt.NDArray[np.float64]
-
 SUBSETS_LIMIT: Final = 14
 """Records up to which every subset is tried; 3^14 steps take about a hundredth of a second."""
 
 CENTERS_LIMIT: Final = 3000
-"""Centers that the integer program may choose from; more than that is not solved in a minute."""
+"""Centers of the integer program; with more it is not solved within a minute."""
 
 CELLS_LIMIT: Final = 3_000_000
-"""Centers times records that are looked at, for the sake of memory."""
+"""Centers times records: bounds memory."""
 
 EXACT_SECONDS: Final = 60.0
-"""Limit of each integer program: the only place where a clock can change a result."""
+"""Time limit of each integer program: the only place where time affects a result."""
 
 CUT_OFF: Final = "Too many possible centers to try them all: exact returned a local optimum."
 STOPPED: Final = "The integer program was too large or out of time: optimality is not proved."
 
 
 def exact(records: Records, params: Params) -> Grouping:
-    """Find groups of least cost, and say whether that was proved.
+    """Find groups of least cost; `proven_optimal` states whether the optimum is proved.
 
     >>> records = Records.from_sets([{1, 2, 3}, {1, 2}, {1, 3}, {4, 5, 6}, {4, 5}])
     >>> grouping = exact(records, Params(k=2))
@@ -67,9 +66,9 @@ def exact(records: Records, params: Params) -> Grouping:
 def optimum(records: Records, params: Params, *, withdrawals: bool = True) -> tuple[int, Ints]:
     """Return the least cost of at most SUBSETS_LIMIT records, and labels that attain it.
 
-    Without `withdrawals` this is Definition 2: every record is in a group, though its center may
-    be empty. With operations="additions" no record is withdrawn in either case, unless there are
-    fewer than k users in all.
+    Without `withdrawals` this is Definition 2: every record is in a group, but a center may be
+    empty. With operations="additions" no record is withdrawn in either case, unless the input has
+    fewer than k users.
     """
     n = len(records)
     labels = np.full(n, WITHDRAWN)
@@ -77,36 +76,36 @@ def optimum(records: Records, params: Params, *, withdrawals: bool = True) -> tu
         return len(records.items), labels
     if n > SUBSETS_LIMIT:
         raise MalformedInputError(
-            f"optimum takes at most {SUBSETS_LIMIT} records; got {n}. Use exact."
+            f"optimum takes at most {SUBSETS_LIMIT} records; got {n}. Use exact()."
         )
     weights = _weights(records, params, withdrawals=withdrawals)
     best = np.zeros(1 << n)
     for i in range(n):
-        # Sets of records whose last member is i: the group of i, and the best of the rest.
+        # For subsets with last member i: the cost of the group of i plus the best of the rest.
         if i < n - 1:
             parts, rests, starts = _splits(i)
             sums = weights[1 << i : 2 << i][parts] + best[rests]
             best[1 << i : 2 << i] = np.minimum.reduceat(sums, starts)
-    cost, left = 0, (1 << n) - 1
-    while left:
-        i = left.bit_length() - 1
-        parts = _within(left ^ (1 << i), i, n)
-        group = parts[np.argmin(weights[parts] + best[left ^ parts])]
+    cost, remaining = 0, (1 << n) - 1
+    while remaining:
+        i = remaining.bit_length() - 1
+        parts = _subsets_with(remaining ^ (1 << i), i, n)
+        group = parts[np.argmin(weights[parts] + best[remaining ^ parts])]
         members = np.flatnonzero(group >> np.arange(n) & 1)
         labels[members] = members[0] if len(members) > 1 else WITHDRAWN
         cost += int(weights[group])
-        left ^= int(group)
+        remaining ^= int(group)
     return cost, labels
 
 
 @lru_cache(maxsize=SUBSETS_LIMIT + 1)
 def _splits(r: int) -> tuple[Ints, Ints, Ints]:
-    """All T within M within r bits: T and M - T by rising M, largest T first; where M starts."""
+    """All T within M within r bits: T and M - T, by rising M, largest T first; start of each M."""
     if r == 0:
         return np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
     parts, rests, _ = _splits(r - 1)
     bit = 1 << (r - 1)
-    # The new bit is in neither, in T, or in M - T.
+    # The new bit is not in M, in T, or in M - T.
     part = np.concatenate((parts, parts + bit, parts))
     rest = np.concatenate((rests, rests, rests + bit))
     order = np.lexsort((-part, part + rest))
@@ -114,9 +113,9 @@ def _splits(r: int) -> tuple[Ints, Ints, Ints]:
     return part[order], rest[order], np.cumsum(sizes) - sizes
 
 
-def _within(rest: int, i: int, n: int) -> Ints:
-    """Every subset of `rest` with i added, largest first."""
-    if i == n - 1:  # the first time, when `rest` is everything else
+def _subsets_with(rest: int, i: int, n: int) -> Ints:
+    """All subsets of `rest`, each with i added, largest first."""
+    if i == n - 1:  # the first call, with all other records in `rest`
         return np.arange((1 << n) - 1, (1 << i) - 1, -1)
     parts, _, starts = _splits(i)
     low = starts[rest]
@@ -132,21 +131,21 @@ def _popcounts(bits: int) -> Floats:
 
 
 def _patterns(values: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """For each value the records that hold it, as bits; equal patterns once, with their number."""
+    """The distinct sets of records, as bitmasks, that contain a value; and how many values each."""
     _, inverse = np.unique(values, return_inverse=True)
     bits = np.bincount(inverse, weights=np.exp2(rows)).astype(np.int64)
     return np.unique(bits, return_counts=True)
 
 
 def _weights(records: Records, params: Params, *, withdrawals: bool) -> Floats:
-    """Cost every subset of records as one group; infinite where it cannot be one."""
+    """Cost of every subset of records as one group; infinite if it cannot be a group."""
     n = len(records)
     subsets = np.arange(1 << n)
     counts = _popcounts(n)
     weights = np.zeros(1 << n)
     deleted = np.zeros(1 << n)
     patterns, repeats = _patterns(records.items, records.rows)
-    for low in range(0, len(patterns), 64):  # in blocks, for records with very many items
+    for low in range(0, len(patterns), 64):  # in blocks: bounds memory for very many items
         ones = counts[subsets[:, None] & patterns[low : low + 64]]
         size = counts[:, None]
         if params.operations == "both":
@@ -161,21 +160,21 @@ def _weights(records: Records, params: Params, *, withdrawals: bool) -> Floats:
     n_users = counts if len(users) == n else ((subsets[:, None] & users) > 0).sum(axis=1)
     weights[n_users < params.k] = np.inf
     if withdrawals and params.operations != "additions":
-        weights[weights == deleted] = np.inf  # an empty center: its members are withdrawn instead
+        weights[weights == deleted] = np.inf  # empty center: its members count as withdrawn
         weights[1 << np.arange(n)] = records.sizes
     return weights
 
 
 def _solve(records: Records, params: Params, centers: Centers, incumbent: Ints) -> Grouping:
-    """Price out, solve over the groups found, and only then over all that could be better."""
-    found = configurations(centers, records, params)
-    cost, labels = choose(found, records, params, EXACT_SECONDS)
-    known = cost_of(records, *flip(records, incumbent, params.operations)).total
-    if known <= cost:
-        cost, labels = known, incumbent
-    if cost <= found.bound:
+    """Solve over the groups generated by pricing; if not optimal, over all that could improve."""
+    generated = configurations(centers, records, params)
+    cost, labels = choose(generated, records, params, EXACT_SECONDS)
+    incumbent_cost = cost_of(records, *flip(records, incumbent, params.operations)).total
+    if incumbent_cost <= cost:
+        cost, labels = incumbent_cost, incumbent
+    if cost <= generated.bound:
         return Grouping(labels, proven_optimal=True)
-    pairs = found.could_improve(centers, records, params, cost)
+    pairs = generated.could_improve(centers, records, params, cost)
     proven, least, better = assign(pairs, records, params, EXACT_SECONDS)
     labels = better if least < cost else labels
     return Grouping(labels, proven, () if proven else (STOPPED,))

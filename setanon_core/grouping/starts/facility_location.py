@@ -1,4 +1,4 @@
-"""Group records around centers, by facility location in which every facility has k users.
+"""Group records around centers by facility location with at least k users per facility.
 
 Paper:      section 4, Definition 5, Proposition 3, Theorems 2 and 3.
 Guarantee:  every group has k users. With one record per user and operations "both", the cost is
@@ -11,13 +11,13 @@ Guarantee:  every group has k users. With one record per user and operations "bo
             is served at no greater distance, so another facility is within 2R_j/(k-t+1), and moving
             t-1 records there costs at most f_j. OPT' <= 2(1-1/(2k-1)) OPT by Theorem 2, and the
             majority centers and moves that follow only lower the cost. The constant factor of
-            Theorem 3 (runs with t < k) rests on published proofs of which `capacitated` is a
-            simplification: it is not claimed. Otherwise none but k users.
-Complexity: O(n^2 log n) for n distinct sets, at most FACILITY_LIMIT; above, `open_itemsets`
-            takes its place, the practical form.
-Deviation:  k counts distinct users; a record may be withdrawn, as if to a facility at the empty
-            set that is open and needs nobody; distances are Hamming's whatever the operations,
-            which only the last step, a local search, tells apart.
+            Theorem 3 (runs with t < k) depends on published proofs for algorithms of which
+            `capacitated` is a simplification: it is not claimed. Otherwise no factor.
+Complexity: O(n^2 log n) for n distinct sets, at most FACILITY_LIMIT; for more, `open_itemsets`
+            is used instead, the practical variant.
+Deviation:  k counts distinct users; a record may be withdrawn, as if to an open facility at
+            the empty set that needs no users; distances are Hamming distances for all operations,
+            which are taken into account only in the last step, a local search.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ from setanon_core.model.groups import WITHDRAWN, Grouping
 from setanon_core.params import Params
 
 FACILITY_LIMIT: Final = 2_000
-"""Distinct sets up to which all distances are kept: 32 MB for each matrix."""
+"""Distinct sets up to which all distances are computed: 32 MB per matrix."""
 
 NO_FACTOR: Final = (
     "A user has several records, or only additions or only deletions are allowed: no factor is "
@@ -51,7 +51,7 @@ ITEMSETS: Final = (
 
 
 def facility_location(records: Records, params: Params) -> Grouping:
-    """Open facilities at records, close or fill those short of k users, then move nearer.
+    """Open facilities at records, close or fill those with fewer than k users, then search.
 
     >>> figure_1 = Records.from_sets([{1, 2, 3}, {1, 2}, {1, 3}, {4, 5, 6}, {4, 5}])
     >>> facility_location(figure_1, Params(k=2)).labels.tolist()
@@ -63,59 +63,59 @@ def facility_location(records: Records, params: Params) -> Grouping:
     if len(instance.weights) == 1:
         return Grouping(np.zeros(len(records), np.int64))
     if len(instance.weights) > FACILITY_LIMIT:
-        found = open_itemsets(records, params)
-        return replace(found, notes=(ITEMSETS, *found.notes))
+        grouping = open_itemsets(records, params)
+        return replace(grouping, notes=(ITEMSETS, *grouping.notes))
     runs = []
     for t in _thresholds(params.k):
         opened, site_of = _open_and_close(instance, t)
         labels = site_of[instance.set_of]
         if t < params.k:
             labels = fill_or_push(labels, records.users, _sites(instance, opened), params.k)
-        runs.append(_finished(records, labels, params))
+        runs.append(_improved(records, labels, params))
     proved = records.n_users == len(records) and params.operations == "both"
     return Grouping(min(runs, key=itemgetter(0))[1], notes=() if proved else (NO_FACTOR,))
 
 
 def _thresholds(k: int) -> list[int]:
-    """Users below which facilities are closed: more than k/2, two thirds, and all of k."""
+    """Thresholds t: facilities with fewer than t users are closed."""
     return sorted({k // 2 + 1, 2 * k // 3 + 1, k})
 
 
 def _open_and_close(instance: Instance, t: int) -> tuple[Ints, Ints]:
-    """Open facilities as if without lower bounds, close those with fewer than t users.
+    """Open facilities ignoring the lower bound k, then close those with fewer than t users.
 
-    Returns the positions of the open facilities, and which of them each distinct set is at.
+    Returns the open facilities, and for each distinct set the index of its facility among them.
     """
     k, d = instance.k, instance.distances
     f = (2 * (t - 1) / (k - t + 1) * instance.R).astype(np.float64)
-    outside = np.where(instance.outside < FAR, instance.outside, np.inf)
-    opened = np.array(sorted(open_facilities(d, instance.weights, f, outside)), np.int64)
+    to_open = np.where(instance.to_withdrawal < FAR, instance.to_withdrawal, np.inf)
+    opened = np.array(sorted(open_facilities(d, instance.weights, f, to_open)), np.int64)
     while True:
-        site_of = _nearest(d[:, opened], instance.outside)
+        site_of = _nearest(d[:, opened], instance.to_withdrawal)
         short = np.flatnonzero(instance.user_counts(site_of, len(opened)) < t)
         if not len(short):
             return opened, site_of
-        apart = d[np.ix_(opened[short], opened)]
-        apart[np.arange(len(short)), short] = FAR
-        # The nearest to another facility, or to withdrawal, closes first.
-        ways = np.minimum(apart.min(axis=1), instance.outside[opened[short]])
-        opened = np.delete(opened, short[np.argmin(ways)])
+        distances = d[np.ix_(opened[short], opened)]
+        distances[np.arange(len(short)), short] = FAR
+        # The facility nearest to another one, or to withdrawal, is closed first.
+        to_nearest = np.minimum(distances.min(axis=1), instance.to_withdrawal[opened[short]])
+        opened = np.delete(opened, short[np.argmin(to_nearest)])
 
 
 def _sites(instance: Instance, opened: Ints) -> Sites:
     d = instance.distances[opened]
-    return Sites(d[:, opened], d, instance.set_of, instance.outside[opened])
+    return Sites(d[:, opened], d, instance.set_of, instance.to_withdrawal[opened])
 
 
-def _nearest(distances: Ints, outside: Ints) -> Ints:
-    """The nearest column of each row, or WITHDRAWN where that is nearer still."""
+def _nearest(distances: Ints, to_withdrawal: Ints) -> Ints:
+    """The nearest column for each row, or WITHDRAWN if withdrawal is nearer."""
     if not distances.shape[1]:
-        return np.full(len(outside), WITHDRAWN)
+        return np.full(len(to_withdrawal), WITHDRAWN)
     site_of = distances.argmin(axis=1)
-    return np.where(distances.min(axis=1) <= outside, site_of, WITHDRAWN)
+    return np.where(distances.min(axis=1) <= to_withdrawal, site_of, WITHDRAWN)
 
 
-def _finished(records: Records, labels: Ints, params: Params) -> tuple[int, Ints]:
-    """Take the moves that lower the cost; the cost comes first."""
+def _improved(records: Records, labels: Ints, params: Params) -> tuple[int, Ints]:
+    """Run the local search; return the cost and the labels."""
     labels = local_search(records, labels, params)
     return cost_of(records, *flip(records, labels, params.operations)).total, labels

@@ -1,14 +1,14 @@
-"""Cover many records with groups that are intervals [L, H]: all records between two sets.
+"""Cover many records with intervals [L, H]: groups of records between two sets.
 
 Paper:      section 4, Corollary 1; Park and Shim's practical variant, which enumerates frequent
-            itemsets instead of groups. A group costs |H - L| stars for each record, whichever
-            records between L and H it holds.
-Guarantee:  none; heuristic: only intervals spanned by near records are candidates.
+            itemsets instead of groups. A group costs |H - L| stars per record, for any records
+            between L and H.
+Guarantee:  none; heuristic: only intervals spanned by near sets are candidates.
 Complexity: O(n^2) for the distances of n <= BLOCK distinct sets, then O(n q (q + k)) for
-            q = NEAR + 2k neighbours; linear in the number of records that share a set.
-Deviation:  candidates are capped: L is the intersection of two neighbours (closed under its
+            q = NEIGHBOURS + 2k; linear in the number of records with one set.
+Deviation:  candidates are limited: L is the intersection of two neighbours (closed under its
             group), H the union of the smallest neighbours that contain L and have k..2k-1 users.
-            More than BLOCK distinct sets are cut into blocks of similar sets first.
+            More than BLOCK distinct sets are first split into blocks of similar sets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,143 +27,154 @@ from setanon_core.grouping.matrices import sparse
 from setanon_core.grouping.starts.cover import Partition
 
 BLOCK: Final = 3_000
-"""Distinct sets whose distances are computed at once: the largest clusters of the paper's log."""
+"""Distinct sets per block: the size of the largest clusters of the paper's log."""
 
-NEAR: Final = 16
-"""Neighbours of a set that are looked at, beside 2k: twice as many lowered costs by 1% at most."""
+NEIGHBOURS: Final = 16
+"""Neighbours of each set, in addition to 2k: twice as many lowered costs by 1% at most."""
 
-SPANS: Final = 8
-"""Intervals that are kept for each set, cheapest first."""
+INTERVALS_PER_SET: Final = 8
+"""Candidate intervals around each set, cheapest first."""
 
-Span = tuple[int, tuple[int, ...]]
-"""|H - L|, and the distinct sets found between L and H."""
+Interval = tuple[int, tuple[int, ...]]
+"""|H - L|, and the numbers of the distinct sets between L and H."""
 
 
 def interval_cover(records: Records, ranks: Ints, k: int) -> list[list[int]]:
-    """Group all records; `ranks` number the distinct sets, and there are at least k users."""
+    """Group all records of at least k users; `ranks` are the numbers of their distinct sets."""
     order = np.argsort(ranks, kind="stable")
-    shared = [part.tolist() for part in np.split(order, np.flatnonzero(np.diff(ranks[order])) + 1)]
+    cuts = np.flatnonzero(np.diff(ranks[order])) + 1
+    records_of = [part.tolist() for part in np.split(order, cuts)]
     groups: list[list[int]] = []
-    for block in _blocks(records, shared, k):
+    for block in _blocks(records, records_of, k):
         groups.extend(_cover(records, block, k))
     return groups
 
 
-def _blocks(records: Records, shared: list[list[int]], k: int) -> list[list[list[int]]]:
-    """Cut distinct sets into blocks of similar sets: in order of their most frequent items."""
-    if len(shared) <= BLOCK:
-        return [shared]
-    first = records.take(np.array([members[0] for members in shared]))
+def _blocks(records: Records, records_of: list[list[int]], k: int) -> list[list[list[int]]]:
+    """Split distinct sets into blocks of similar sets, sorted by their most frequent items.
+
+    `records_of` are the records of each distinct set.
+    """
+    if len(records_of) <= BLOCK:
+        return [records_of]
+    first = records.take(np.array([members[0] for members in records_of]))
     frequency = np.bincount(first.items, minlength=first.width)
     rank = np.argsort(np.argsort(-frequency, kind="stable"))[first.items].tolist()
     bounds = first.offsets.tolist()
     keys = [sorted(rank[low:high]) for low, high in pairwise(bounds)]
-    order = sorted(range(len(shared)), key=keys.__getitem__)
+    order = sorted(range(len(records_of)), key=keys.__getitem__)
     count = -(-len(order) // BLOCK)
     blocks: list[list[list[int]]] = []
-    poor: list[list[int]] = []
+    pending: list[list[int]] = []
     for part in np.array_split(np.array(order), count):
-        poor = poor + [shared[position] for position in part]
-        # A block whose records belong to too few users cannot be grouped alone.
-        if len(np.unique(records.users[list(chain.from_iterable(poor))])) >= k:
-            blocks.append(poor)
-            poor = []
-    return [*blocks[:-1], blocks[-1] + poor] if blocks else [poor]
+        pending = pending + [records_of[position] for position in part]
+        # A block of fewer than k users is merged with the next one.
+        if len(np.unique(records.users[list(chain.from_iterable(pending))])) >= k:
+            blocks.append(pending)
+            pending = []
+    return [*blocks[:-1], blocks[-1] + pending] if blocks else [pending]
 
 
-def _cover(records: Records, shared: list[list[int]], k: int) -> list[list[int]]:
-    """Take the interval of least stars per new record, until every record is in a group."""
-    owners = records.users.tolist()
-    # 2k users of a set tell as much as all: nobody asks for more than k.
-    users = [frozenset(_some_users(owners, members, 2 * k)) for members in shared]
-    spans = _spans(records, shared, users, k)
-    uncovered = [True] * len(shared)
-    partition = Partition(owners, k)
+def _cover(records: Records, records_of: list[list[int]], k: int) -> list[list[int]]:
+    """Choose the interval with the fewest stars per new record, until all records are covered."""
+    user_of = records.users.tolist()
+    # 2k users per set are enough: at most k are ever needed.
+    users = [frozenset(_first_users(user_of, members, 2 * k)) for members in records_of]
+    intervals = _candidate_intervals(records, records_of, users, k)
+    uncovered = [True] * len(records_of)
+    partition = Partition(user_of, k)
 
-    def price(span: Span) -> float:
-        new = [place for place in span[1] if uncovered[place]]
+    def price(interval: Interval) -> float:
+        """Stars per newly covered record, including the records that complete k users."""
+        new = [s for s in interval[1] if uncovered[s]]
         if not new:
             return np.inf
-        gained = sum(len(shared[place]) for place in new)
-        missing = max(0, k - len(frozenset().union(*(users[place] for place in new))))
-        return span[0] * (gained + missing) / gained
+        n_new = sum(len(records_of[s]) for s in new)
+        missing = max(0, k - len(frozenset().union(*(users[s] for s in new))))
+        return interval[0] * (n_new + missing) / n_new
 
-    heap = [(price(span), number) for number, span in enumerate(spans)]
+    heap = [(price(interval), number) for number, interval in enumerate(intervals)]
     heapify(heap)
-    left = len(shared)
-    while left:
-        old, number = heappop(heap)
-        # Prices only rise, so a price that still holds is the least of all.
-        now = price(spans[number])
-        if now > old:
-            heappush(heap, (now, number))
+    n_uncovered = len(records_of)
+    while n_uncovered:
+        old_price, number = heappop(heap)
+        # Prices only rise: a price that is still valid is the least.
+        new_price = price(intervals[number])
+        if new_price > old_price:
+            heappush(heap, (new_price, number))
             continue
-        places = spans[number][1]
-        new = [place for place in places if uncovered[place]]
-        chosen = [record for place in new for record in shared[place]]
-        covered = [shared[place] for place in places if not uncovered[place]]
-        partition.add(_filled(chosen, covered, partition, owners, k))
-        for place in new:
-            uncovered[place] = False
-        left -= len(new)
+        sets = intervals[number][1]
+        new = [s for s in sets if uncovered[s]]
+        chosen = [record for s in new for record in records_of[s]]
+        covered = [records_of[s] for s in sets if not uncovered[s]]
+        partition.add(_complete(chosen, covered, partition, user_of, k))
+        for s in new:
+            uncovered[s] = False
+        n_uncovered -= len(new)
     return partition.groups()
 
 
-def _filled(
-    chosen: list[int], covered: list[list[int]], partition: Partition, owners: Sequence[int], k: int
+def _complete(
+    chosen: list[int],
+    covered: list[list[int]],
+    partition: Partition,
+    user_of: Sequence[int],
+    k: int,
 ) -> list[int]:
-    """Fill up a group to k users, with records that their groups can spare if there are any."""
-    seen = {owners[record] for record in chosen}
+    """Add covered records up to k users, preferably records that their groups can spare."""
+    users = {user_of[record] for record in chosen}
     for only_spare in (True, False):
         for record in chain.from_iterable(covered):
-            if len(seen) >= k:
+            if len(users) >= k:
                 return chosen
-            if owners[record] not in seen and (not only_spare or partition.can_spare(record)):
-                seen.add(owners[record])
+            if user_of[record] not in users and (not only_spare or partition.can_spare(record)):
+                users.add(user_of[record])
                 chosen.append(record)
     return chosen
 
 
-def _some_users(owners: Sequence[int], members: list[int], limit: int) -> set[int]:
+def _first_users(user_of: Sequence[int], members: list[int], limit: int) -> set[int]:
     users: set[int] = set()
     for record in members:
-        users.add(owners[record])
+        users.add(user_of[record])
         if len(users) == limit:
             break
     return users
 
 
-def _spans(
-    records: Records, shared: list[list[int]], users: list[frozenset[int]], k: int
-) -> list[Span]:
-    """The cheapest intervals around each distinct set, and at least one that holds it."""
-    first = records.take(np.array([members[0] for members in shared]))
-    # Items numbered without gaps, so that the masks are short.
+def _candidate_intervals(
+    records: Records, records_of: list[list[int]], users: list[frozenset[int]], k: int
+) -> list[Interval]:
+    """The cheapest intervals around each distinct set, at least one that contains it."""
+    first = records.take(np.array([members[0] for members in records_of]))
+    # Items are numbered without gaps, so that the bitmasks are short.
     sets = Sets(np.unique(first.items, return_inverse=True)[1], first.offsets)
     masks = sets.bitmasks()
-    found: dict[Span, None] = {}
+    intervals: dict[Interval, None] = {}
     for near in _neighbours(sets, users, k):
-        own: dict[Span, float] = {}
-        lows = dict.fromkeys(masks[near[0]] & masks[place] for place in near)
-        # What all of them hold is below them all, so one interval has k users whoever they are.
-        lows[reduce(and_, (masks[place] for place in near))] = None
+        stars: dict[Interval, float] = {}
+        lows = dict.fromkeys(masks[near[0]] & masks[s] for s in near)
+        # The intersection of all neighbours is below each, so that some interval has k users.
+        lows[reduce(and_, (masks[s] for s in near))] = None
         for low in lows:
-            own.update(_spans_above(low, near, masks, users, k))
-        found.update(dict.fromkeys(nsmallest(SPANS, own, key=own.__getitem__)))
-    return list(found)
+            stars.update(_intervals_above(low, near, masks, users, k))
+        cheapest = nsmallest(INTERVALS_PER_SET, stars, key=stars.__getitem__)
+        intervals.update(dict.fromkeys(cheapest))
+    return list(intervals)
 
 
-def _spans_above(
+def _intervals_above(
     low: int, near: list[int], masks: list[int], users: list[frozenset[int]], k: int
-) -> Iterator[tuple[Span, float]]:
-    """Intervals from `low` up that hold near[0] and k..2k-1 users, and their stars per user."""
-    above = [place for place in near if low & ~masks[place] == 0]
-    above[1:] = sorted(above[1:], key=lambda place: masks[place].bit_count())
+) -> Iterator[tuple[Interval, float]]:
+    """Intervals above `low` that contain near[0] and k..2k-1 users, and their stars per record."""
+    above = [s for s in near if low & ~masks[s] == 0]
+    above[1:] = sorted(above[1:], key=lambda s: masks[s].bit_count())
     union, common = masks[near[0]], masks[near[0]]
-    held: frozenset[int] = frozenset()
-    for place in above:
-        union, common, held = union | masks[place], common & masks[place], held | users[place]
-        if len(held) >= k:
+    inside_users: frozenset[int] = frozenset()
+    for s in above:
+        union, common = union | masks[s], common & masks[s]
+        inside_users = inside_users | users[s]
+        if len(inside_users) >= k:
             inside = (
                 other
                 for other in above
@@ -171,30 +182,30 @@ def _spans_above(
             )
             stars = (union ^ common).bit_count()
             yield (stars, tuple(sorted(inside))), stars
-        if len(held) >= 2 * k - 1:
+        if len(inside_users) >= 2 * k - 1:
             return
 
 
 def _neighbours(sets: Sets, users: list[frozenset[int]], k: int) -> Iterator[list[int]]:
-    """Yield for each distinct set itself and those nearest to it, near ones first."""
+    """Yield for each distinct set the set itself and its nearest sets, nearest first."""
     n, sizes = len(sets), sets.sizes
     matrix = sparse(sets)
-    columnwise = matrix.T.tocsr()
-    count = min(n, NEAR + 2 * k)
+    transposed = matrix.T.tocsr()
+    count = min(n, NEIGHBOURS + 2 * k)
     for start in range(0, n, 256):
-        common = (matrix[start : start + 256] @ columnwise).toarray()
+        common = (matrix[start : start + 256] @ transposed).toarray()
         distances = sizes[start : start + 256, None] + sizes - 2 * common
-        # One number for distance and position: ties go to the lower position.
+        # One key for distance and number: on ties the lower number is first.
         keys = distances * n + np.arange(n)
         nearest = np.sort(np.partition(keys, count - 1, axis=1)[:, :count], axis=1) % n
         for row, near in enumerate(nearest.tolist()):
-            held = set[int]().union(*(users[place] for place in near))
-            if len(held) < k:
-                # One user has all of these: the nearest sets of others must come too.
-                for place in (np.sort(keys[row]) % n).tolist():
-                    if users[place] - held:
-                        near.append(place)
-                        held |= users[place]
-                    if len(held) >= k:
+            near_users = set[int]().union(*(users[s] for s in near))
+            if len(near_users) < k:
+                # Few users own all of these sets: add the nearest sets of other users.
+                for s in (np.sort(keys[row]) % n).tolist():
+                    if users[s] - near_users:
+                        near.append(s)
+                        near_users |= users[s]
+                    if len(near_users) >= k:
                         break
             yield near

@@ -13,79 +13,78 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
-from setanon_core.grouping.matrices import sparse
+from setanon_core.grouping.matrices import Floats, sparse
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Operations, Params
 
 FAR: Final = 1 << 40
-"""Farther than any two sets are: a center that the operations do not allow."""
-
-Floats = npt.NDArray[np.float64]
+"""Distance of a center that the operations do not allow; larger than any distance of sets."""
 
 
 class _Clients:
-    """Who is connected, and how far from an open facility everybody is."""
+    """Which clients are connected, and the distance of each client to the open facilities."""
 
-    def __init__(self, distances: Ints, weights: Ints, outside: Floats) -> None:
+    def __init__(self, distances: Ints, weights: Ints, to_open: Floats) -> None:
         self.distances = distances
         self.weights = weights
         self.order = np.argsort(distances, axis=1, kind="stable")
-        self.free = np.ones(len(weights), np.bool_)
-        # What a connected client pays; a free one has nothing to gain from a change.
-        self.pays = np.zeros(len(weights))
-        self.nearest = outside.copy()
+        self.is_free = np.ones(len(weights), np.bool_)
+        # Connection cost of connected clients; 0 for free clients, which cannot switch.
+        self.connection_cost = np.zeros(len(weights))
+        self.to_open = to_open.copy()
 
-    def price(self, j: int, f_j: float) -> float:
+    def opening_time(self, j: int, f_j: float) -> float:
         """When facility j opens: the least cost per free client of any star around j."""
         order = self.order[j]
-        star = order[self.free[order]]
-        gains = float((self.weights * np.maximum(self.pays - self.distances[j], 0.0)).sum())
+        star = order[self.is_free[order]]
+        switch_gain = np.maximum(self.connection_cost - self.distances[j], 0.0)
+        gains = float((self.weights * switch_gain).sum())
         weights = self.weights[star]
         costs = f_j - gains + np.cumsum(weights * self.distances[j, star])
         return float((costs / np.cumsum(weights)).min())
 
     def connect(self, time: float) -> bool:
-        """Connect the free clients that an open facility reaches by now; tell if there were any."""
-        reached = self.free & (self.nearest <= time)
-        self.pays[reached] = self.nearest[reached]
-        self.free[reached] = False
+        """Connect the free clients within distance `time` of an open facility; whether any was."""
+        reached = self.is_free & (self.to_open <= time)
+        self.connection_cost[reached] = self.to_open[reached]
+        self.is_free[reached] = False
         return bool(reached.any())
 
     def open(self, j: int) -> None:
-        """Let everybody who gains from facility j use it."""
-        self.nearest = np.minimum(self.nearest, self.distances[j])
-        self.pays = np.where(self.free, 0.0, np.minimum(self.pays, self.distances[j]))
+        """Open facility j; connected clients switch to it if it is nearer."""
+        self.to_open = np.minimum(self.to_open, self.distances[j])
+        switched = np.minimum(self.connection_cost, self.distances[j])
+        self.connection_cost = np.where(self.is_free, 0.0, switched)
 
 
-def open_facilities(distances: Ints, weights: Ints, f: Floats, outside: Floats) -> list[int]:
+def open_facilities(distances: Ints, weights: Ints, f: Floats, to_open: Floats) -> list[int]:
     """Return the facilities to open, in order of opening.
 
     Args:
         distances: d_ij, one row for each facility, one column for each client.
-        weights: how many clients each column stands for.
+        weights: number of clients that each column represents.
         f: opening cost of each facility.
-        outside: distance of each client to a facility that is open already; infinite if none.
+        to_open: distance of each client to an already open facility; infinite if there is none.
 
     >>> distances = np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]])
-    >>> nowhere = np.full(3, np.inf)
-    >>> open_facilities(distances, np.ones(3, np.int64), np.array([2.0, 2.0, 2.0]), nowhere)
+    >>> infinite = np.full(3, np.inf)
+    >>> open_facilities(distances, np.ones(3, np.int64), np.array([2.0, 2.0, 2.0]), infinite)
     [0, 2]
     """
-    clients = _Clients(distances, weights, outside)
-    heap = [(clients.price(j, f_j), j) for j, f_j in enumerate(f.tolist())]
+    clients = _Clients(distances, weights, to_open)
+    heap = [(clients.opening_time(j, f_j), j) for j, f_j in enumerate(f.tolist())]
     heapify(heap)
     opened: list[int] = []
-    changes, seen = 0, [0] * len(f)
-    while clients.free.any() and heap:
+    changes, evaluated_at = 0, [0] * len(f)
+    while clients.is_free.any() and heap:
         time, j = heappop(heap)
-        # Offers only fall while facilities open and clients connect: old prices are lower bounds.
-        if seen[j] < changes:
-            heappush(heap, (max(time, clients.price(j, f[j])), j))
-            seen[j] = changes
+        # Opening times only rise with each change: outdated ones are lower bounds.
+        if evaluated_at[j] < changes:
+            heappush(heap, (max(time, clients.opening_time(j, f[j])), j))
+            evaluated_at[j] = changes
         elif clients.connect(time):
             changes += 1
             heappush(heap, (time, j))
@@ -101,20 +100,20 @@ class Instance:
     """Distinct sets as clients and facilities: weights, distances d_ij, users and R_j."""
 
     def __init__(self, records: Records, params: Params) -> None:
-        """Number items without gaps and find the distinct sets; the rest waits until asked."""
+        """Number items without gaps and find the distinct sets; distances are computed lazily."""
         _, items = np.unique(records.items, return_inverse=True)
         self.records = Records(items, records.offsets, records.users)
         self.k = params.k
         self.operations: Operations = params.operations
         first, self.weights, self.set_of = records.distinct
         self.sets = self.records.take(first)
-        # The set and user of each record, once, and no more than k users of a set: enough to
-        # find k nearest users and to tell whether a group has k.
+        # Distinct pairs (set, user), at most k per set: enough for the k nearest users and for
+        # whether a group has k users.
         pairs = np.unique(self.set_of * (int(records.users.max()) + 1) + records.users)
-        owners, users = np.divmod(pairs, int(records.users.max()) + 1)
-        starts = np.searchsorted(owners, np.arange(len(first)))
-        kept = np.arange(len(pairs)) - starts[owners] < self.k
-        self.pair_sets, self.pair_users = owners[kept], users[kept]
+        pair_sets, pair_users = np.divmod(pairs, int(records.users.max()) + 1)
+        starts = np.searchsorted(pair_sets, np.arange(len(first)))
+        kept = np.arange(len(pairs)) - starts[pair_sets] < self.k
+        self.pair_sets, self.pair_users = pair_sets[kept], pair_users[kept]
 
     @cached_property
     def distances(self) -> Ints:
@@ -123,8 +122,8 @@ class Instance:
         return np.asarray(sizes[:, None] + sizes - 2 * (matrix @ matrix.T).toarray())
 
     @cached_property
-    def outside(self) -> Ints:
-        """Distance of each set to the empty set: what a withdrawal costs, where it may be."""
+    def to_withdrawal(self) -> Ints:
+        """Cost of withdrawing each set: its size, or `FAR` if only additions are allowed."""
         return np.where(self.operations == "additions", FAR, self.sets.sizes)
 
     @cached_property
@@ -139,9 +138,9 @@ class Instance:
         return np.asarray(sums)
 
     def user_counts(self, site_of: Ints, count: int) -> Ints:
-        """Distinct users at each of `count` sites, exact below k, for sites of distinct sets."""
+        """Distinct users at each of `count` sites, exact below k; `site_of` has one per set."""
         sites = site_of[self.pair_sets]
         inside = sites != WITHDRAWN
         width = int(self.pair_users.max()) + 1
-        met = np.unique(sites[inside] * width + self.pair_users[inside]) // width
-        return np.bincount(met, minlength=count)
+        site_of_pair = np.unique(sites[inside] * width + self.pair_users[inside]) // width
+        return np.bincount(site_of_pair, minlength=count)

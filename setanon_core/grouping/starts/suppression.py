@@ -1,19 +1,20 @@
-"""Group records so that few columns must be suppressed, by a greedy set cover.
+"""Group records so that few cells must be suppressed, by a greedy set cover.
 
 Paper:      section 4, Theorem 1 and Corollary 1; the algorithm is Park and Shim's.
 Guarantee:  one record per user and at most CANDIDATES candidate groups: stars at most
             2 H(2k-1) times the least, and flips by Algorithm 1 at most (2k-1) H(2k-1) times the
             least of Definition 2, where H(t) = 1 + 1/2 + ... + 1/t. A greedy cover is within
-            H(2k-1) of the lightest cover; making it a partition less than doubles it, because a
-            group has at most 2k-1 records and the non-constant columns of those it is made of;
-            flips are at most half of the stars, and OPT_* <= (2k-1) OPT_flip. With additions or
-            deletions alone the flips are at most all of the stars: twice that factor.
-            Otherwise none, and the notes say so.
-Complexity: O(n c) for c = C(n,k) + ... + C(n,2k-1) candidates; see `intervals` beyond CANDIDATES.
+            H(2k-1) of the lightest cover. Making it a partition less than doubles it, because a
+            group has at most 2k-1 records, and its non-constant columns are those of the chosen
+            groups that it consists of. Flips are at most half of the stars, and
+            OPT_* <= (2k-1) OPT_flip. With additions or deletions alone the flips are at most all
+            of the stars: twice that factor. Otherwise none, and a note states it.
+Complexity: O(n c) for c = C(n,k) + ... + C(n,2k-1) candidates, at most CANDIDATES; for more
+            see `intervals`.
 Deviation:  k counts distinct users. If a user has several records, candidates are the groups of
-            k..2k-1 records of k users, which suffice to cover but not to be near the optimum:
-            it may need larger groups, and merges are then unbounded. Records are never withdrawn
-            one by one, so the factors are against the best grouping of all records.
+            k..2k-1 records of k users, which suffice for a cover but not for the factor: the
+            optimum may need larger groups, and merged groups are then unbounded. Single records
+            are never withdrawn, so the factors compare with the best grouping of all records.
 """
 
 from functools import lru_cache
@@ -32,10 +33,10 @@ from setanon_core.model.groups import WITHDRAWN, Grouping
 from setanon_core.params import Params
 
 CANDIDATES: Final = 20_000
-"""Candidate groups up to which all are tried: 49 records at k=2, 19 at k=3, 14 at k=5."""
+"""Candidate groups up to which all are enumerated: 49 records at k=2, 19 at k=3, 14 at k=5."""
 
-WORDS: Final = 2_000_000
-"""64-bit words of bit vectors that the candidates may fill: 16 MB."""
+MAX_WORDS: Final = 2_000_000
+"""64-bit words in the bit vectors of all candidates: 16 MB."""
 
 USERS_NOTE: Final = "A user has several records: no factor is proved for suppression."
 INTERVALS_NOTE: Final = (
@@ -71,7 +72,7 @@ def suppression(records: Records, params: Params) -> Grouping:
 
 
 def _divide(records: Records, ranks: Ints, group: list[int], k: int) -> list[list[int]]:
-    """Cut a group further where that is affordable: the parts never cost more than the whole."""
+    """Split a group further if all its subgroups can be enumerated; the cost never rises."""
     positions = np.asarray(group)
     if len(group) < 2 * k or (ranks[positions] == ranks[positions[0]]).all():
         return [group]
@@ -83,15 +84,15 @@ def _divide(records: Records, ranks: Ints, group: list[int], k: int) -> list[lis
 
 def _is_small(records: Records, k: int) -> bool:
     n = len(records)
-    if n > 64:  # noqa: PLR2004 - one bit for each record in a word
+    if n > 64:  # noqa: PLR2004 - one bit per record in a 64-bit word
         return False
     candidates = sum(comb(n, size) for size in range(k, min(2 * k - 1, n) + 1))
     words = 1 + len(records.items) // 64
-    return candidates <= CANDIDATES and candidates * words <= WORDS
+    return candidates <= CANDIDATES and candidates * words <= MAX_WORDS
 
 
 def _all_groups(records: Records, k: int) -> list[list[int]]:
-    """Park and Shim: every group of k..2k-1 records is a candidate; take the best, repeatedly."""
+    """Park and Shim: every group of k..2k-1 records is a candidate; choose the best, repeatedly."""
     members, sizes = _candidates(len(records), k)
     weights = sizes * _nonconstant(records, k)
     users = records.users
@@ -111,7 +112,7 @@ def _all_groups(records: Records, k: int) -> list[list[int]]:
 
 @lru_cache(maxsize=64)
 def _candidates(n: int, k: int) -> tuple[Words, Ints]:
-    """All groups of k..2k-1 among n records, as bits of a word, and their sizes."""
+    """All groups of k..2k-1 of n records, as bits of a word, and their sizes."""
     words = [np.bitwise_or.reduce(_BITS[_indices(n, size)], axis=1) for size in _sizes(n, k)]
     members = np.concatenate(words)
     return members, np.bitwise_count(members).astype(np.int64)
@@ -146,11 +147,11 @@ def _nonconstant(records: Records, k: int) -> Ints:
 
 
 def _user_counts(users: Ints, members: Words) -> Ints:
-    """How many distinct users the records of each candidate have."""
+    """Number of distinct users of each candidate."""
     counts = np.zeros(len(members), np.int64)
     for user in np.unique(users):
-        own = np.bitwise_or.reduce(_BITS[np.flatnonzero(users == user)])
-        counts += (members & own) != 0
+        user_records = np.bitwise_or.reduce(_BITS[np.flatnonzero(users == user)])
+        counts += (members & user_records) != 0
     return counts
 
 
