@@ -2,38 +2,34 @@
 
 Paper:      section 1 names market baskets, which are mined for rules.
 Guarantee:  exact. Rules of equal confidence and support are sorted by items.
-Complexity: O(f^2 n / 64) for f frequent items of n baskets, and as much for each frequent pair
-            that may grow; f is at most 100 / `PERCENT` times the items of a mean basket.
+Complexity: O(entries * log entries) for the pairs (itemset, basket that contains it) of up to
+            three frequent items.
 Deviation:  none.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import fsum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from setanon_core.columns.arrays import sorted_unique
+from setanon_core.columns.arrays import offsets_of, sorted_unique
+from setanon_core.columns.sets import Sets
+from setanon_core.grouping.itemsets import itemset_supports
 from setanon_core.utility.measures import UtilityMeasure, Versions, measure, recall, share
 from setanon_core.utility.query_texts import encode_words
 
 Items = tuple[str, ...]
 """The items of a basket, or of an itemset; an itemset's are sorted."""
 
-Bits = npt.NDArray[np.uint64]
-"""A bit for each basket."""
-
 PERCENT: Final = 1
 """Least support of a rule or frequent itemset, in percent of the baskets."""
 
 TOP_SIZE: Final = 100
 """Size of the lists of top rules and itemsets."""
-
-WORD: Final = 64
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,46 +44,26 @@ Rules = dict[Rule, tuple[float, int]]
 """The confidence of each rule, and the number of baskets that have all of its items."""
 
 
-def itemsets(baskets: Sequence[Items], least: int) -> dict[Items, int]:
-    """The sets of one, two or three items that at least so many baskets have; how many have them.
+def itemsets(baskets: Sequence[Items], min_support: int) -> dict[Items, int]:
+    """The itemsets of one to three items in at least `min_support` baskets, with their support.
 
     >>> found = itemsets([("tea", "milk"), ("milk", "tea", "rum"), ("rum",)], 2)
     >>> sorted(found.items())
     [(('milk',), 2), (('milk', 'tea'), 2), (('rum',), 2), (('tea',), 2)]
     """
-    bits, names = _bits(baskets, least)
-    found: dict[Items, int] = {(name,): _count(row) for name, row in zip(names, bits, strict=True)}
-    after: list[set[int]] = [set() for _ in names]
-    for one, row in enumerate(bits):
-        both = np.bitwise_count(bits[one + 1 :] & row).sum(axis=1, dtype=np.int64)
-        for place in np.flatnonzero(both >= least).tolist():
-            found[names[one], names[one + 1 + place]] = int(both[place])
-            after[one].add(one + 1 + place)
-    for one, those in enumerate(after):
-        for two in sorted(those):
-            pair = bits[one] & bits[two]
-            for three in sorted(those & after[two]):
-                if (count := _count(pair & bits[three])) >= least:
-                    found[names[one], names[two], names[three]] = count
-    return found
-
-
-def _bits(baskets: Sequence[Items], least: int) -> tuple[Bits, list[str]]:
-    """The frequent items, sorted, and a bit in the row of each for every basket that has it."""
     rows, words, vocabulary = encode_words(baskets)
     width = max(len(vocabulary), 1)
     rows, words = np.divmod(sorted_unique(rows * width + words), width)
-    frequent = np.flatnonzero(np.bincount(words, minlength=len(vocabulary)) >= least)
-    bits = np.zeros((len(frequent), len(baskets) // WORD + 1), np.uint64)
-    place = np.searchsorted(frequent, words)
-    here = np.isin(words, frequent)
-    mask = np.uint64(1) << (rows[here] % WORD).astype(np.uint64)
-    np.bitwise_or.at(bits, (place[here], rows[here] // WORD), mask)
-    return bits, [vocabulary[item] for item in frequent.tolist()]
-
-
-def _count(row: Bits) -> int:
-    return int(np.bitwise_count(row).sum(dtype=np.int64))
+    sizes = np.bincount(rows, minlength=len(baskets))
+    sets = Sets.unchecked(items=words, offsets=offsets_of(sizes))
+    first, weights, _ = sets.distinct
+    mined, supports = itemset_supports(sets.take(first), weights, min_support, max_items=3)
+    names = [vocabulary[item] for item in mined.items.tolist()]
+    spans = pairwise(mined.offsets.tolist())
+    return {
+        tuple(names[low:high]): support
+        for (low, high), support in zip(spans, supports.tolist(), strict=True)
+    }
 
 
 def frequent(baskets: Sequence[Items]) -> dict[Items, int]:
