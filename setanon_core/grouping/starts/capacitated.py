@@ -30,7 +30,7 @@ class Shipment(NamedTuple):
 
     source: int
     target: int
-    count: int
+    n_users: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def fill_or_empty(loads: Ints, distances: Ints, k: int) -> list[Shipment]:
     drops, adds and swaps them.
 
     >>> fill_or_empty(np.array([2, 5]), np.array([[0, 1], [1, 0]]), k=3)
-    [Shipment(source=1, target=0, count=1)]
+    [Shipment(source=1, target=0, n_users=1)]
     """
     short = np.flatnonzero(loads < k)
     if not len(short) or len(loads) == 1:
