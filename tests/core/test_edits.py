@@ -1,4 +1,4 @@
-"""Edits: deletions and additions turn the queries of a thread into its center, in good places."""
+"""Edits: the words of a thread become its center; where words are inserted and what remains."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ WORDS = ["animal", "county", "dekston", "humane", "mulch", "pine", "shelter", "s
 
 
 def queries_of(threads):
-    """Threads as lists of query texts, by thread number."""
-    rows = [(number, text.split()) for number, own in enumerate(threads) for text in own]
+    """Queries of threads, given as lists of texts."""
+    rows = [(number, text.split()) for number, texts in enumerate(threads) for text in texts]
     return Queries(
         np.array([WORDS.index(word) for _, query in rows for word in query], np.int64),
         np.cumsum([0, *(len(query) for _, query in rows)]),
@@ -26,23 +26,23 @@ def queries_of(threads):
 def centers_of(*sets):
     items = [sorted(WORDS.index(word) for word in center.split()) for center in sets]
     return Sets(
-        np.array([item for own in items for item in own], np.int64),
+        np.array([item for center in items for item in center], np.int64),
         np.cumsum([0, *map(len, items)]),
     )
 
 
 def edited(threads, labels, *centers):
-    found = edit_queries(queries_of(threads), np.array(labels), centers_of(*centers))
-    return [(thread, " ".join(WORDS[word] for word in query)) for thread, query in found.lists()]
+    queries = edit_queries(queries_of(threads), np.array(labels), centers_of(*centers))
+    return [(thread, " ".join(WORDS[word] for word in query)) for thread, query in queries.lists()]
 
 
-def test_every_occurrence_of_a_deleted_word_leaves_and_empty_queries_disappear():
+def test_every_occurrence_of_a_deleted_word_and_empty_queries_are_removed():
     threads = [["pine straw dekston", "dekston", "dekston straw pine dekston"]]
 
     assert edited(threads, [0], "pine straw") == [(0, "pine straw"), (0, "straw pine")]
 
 
-def test_an_added_word_goes_between_the_neighbours_that_it_has_elsewhere():
+def test_an_added_word_is_inserted_between_its_neighbours_in_other_threads():
     threads = [
         ["dekston county animal shelter"],
         ["humane society", "dekston animal shelter"],
@@ -50,19 +50,19 @@ def test_an_added_word_goes_between_the_neighbours_that_it_has_elsewhere():
     ]
     center = "animal county dekston humane shelter society"
 
-    found = edited(threads, [0, 0, 0], center)
+    result = edited(threads, [0, 0, 0], center)
 
-    assert (1, "dekston county animal shelter") in found
-    assert (1, "humane society") in found
+    assert (1, "dekston county animal shelter") in result
+    assert (1, "humane society") in result
 
 
-def test_a_word_that_others_have_at_the_end_is_added_at_the_end():
+def test_a_word_at_the_end_in_other_threads_is_inserted_at_the_end():
     threads = [["pine straw mulch"], ["straw pine mulch"], ["pine straw"]]
 
     assert edited(threads, [0, 0, 0], "mulch pine straw")[2] == (2, "pine straw mulch")
 
 
-def test_a_thread_left_without_queries_gets_one_of_what_is_added():
+def test_a_thread_without_remaining_queries_gets_one_with_the_added_words():
     threads = [["pine straw"], ["pine straw"], ["dekston county"]]
 
     assert edited(threads, [0, 0, 0], "pine straw")[2] == (2, "pine straw")
@@ -85,33 +85,34 @@ CENTERS = st.lists(
 
 
 @given(THREADS, CENTERS, st.data())
-def test_published_words_are_the_center_and_what_stays_keeps_its_order(threads, centers, data):
+def test_published_words_are_the_center_and_kept_words_keep_their_order(threads, centers, data):
     choices = st.integers(WITHDRAWN, len(centers) - 1)
     labels = data.draw(st.lists(choices, min_size=len(threads), max_size=len(threads)))
 
-    found = edited(threads, labels, *centers)
+    result = edited(threads, labels, *centers)
 
-    for number, (own, label) in enumerate(zip(threads, labels, strict=True)):
-        published = [text.split() for thread, text in found if thread == number]
+    for number, (texts, label) in enumerate(zip(threads, labels, strict=True)):
+        published = [text.split() for thread, text in result if thread == number]
         if label == WITHDRAWN:
             assert published == []
             continue
         center = set(centers[label].split())
         assert {word for query in published for word in query} == center
-        before = [word for text in own for word in text.split() if word in center]
-        had = set(before)
-        added = center - had
+        before = [word for text in texts for word in text.split() if word in center]
+        added = center - set(before)
         after = [word for query in published for word in query]
-        assert [word for word in after if word in had] == before
+        assert [word for word in after if word not in added] == before
         assert sorted(word for word in after if word in added) == sorted(added)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_threads_that_lack_nothing_keep_their_very_queries(seed):
+def test_threads_that_are_their_center_keep_their_queries(seed):
     rng = np.random.default_rng(seed)
     threads = [[" ".join(rng.choice(WORDS, 3)) for _ in range(3)] for _ in range(4)]
-    centers = [" ".join(sorted({word for text in own for word in text.split()})) for own in threads]
+    centers = [
+        " ".join(sorted({word for text in texts for word in text.split()})) for texts in threads
+    ]
 
-    found = edited(threads, [0, 1, 2, 3], *centers)
+    result = edited(threads, [0, 1, 2, 3], *centers)
 
-    assert [text for _, text in found] == [text for own in threads for text in own]
+    assert [text for _, text in result] == [text for texts in threads for text in texts]

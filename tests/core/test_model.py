@@ -1,4 +1,4 @@
-"""The nouns: what can be derived from them is derived right."""
+"""Data classes: derived values, reprs and pickling."""
 
 import math
 import pickle
@@ -23,7 +23,7 @@ def anonymized(labels, centers=CENTERS):
     )
 
 
-def test_the_total_cost_is_additions_and_deletions_but_not_withdrawals():
+def test_the_total_cost_is_additions_plus_deletions_without_withdrawals():
     assert Cost(additions=2, deletions=3, withdrawals=1).total == 5
 
 
@@ -36,17 +36,17 @@ def test_the_factor_is_cost_over_lower_bound(additions, lower_bound, factor):
 
 
 @pytest.mark.parametrize(("violations", "ok"), [(0, True), (1, False)])
-def test_a_verdict_is_good_without_violations_only(violations, ok):
+def test_a_verdict_is_ok_only_without_violations(violations, ok):
     assert Verdict(2, 4, 2, 1, violations, 1).ok is ok
 
 
-def test_every_record_shows_its_center_and_withdrawn_ones_show_none():
+def test_records_are_their_centers_and_withdrawn_records_are_none():
     result = anonymized([1, 0, WITHDRAWN, 0])
     assert result.records == (frozenset("b"), frozenset("ac"), None, frozenset("ac"))
 
 
 @given(st.lists(st.sampled_from([WITHDRAWN, 0, 1]), max_size=8))
-def test_groups_list_the_members_of_each_center_by_first_member(labels):
+def test_groups_are_the_members_of_each_center_sorted_by_first_member(labels):
     expected = {}
     for position, label in enumerate(labels):
         if label != WITHDRAWN:
@@ -54,16 +54,23 @@ def test_groups_list_the_members_of_each_center_by_first_member(labels):
     assert anonymized(labels).groups == tuple(map(tuple, expected.values()))
 
 
-def test_a_result_hands_on_what_its_certificate_says():
+def test_a_result_has_the_values_of_its_certificate():
     result = anonymized([0])
     assert result.cost == Cost(1, 2)
     assert (result.lower_bound, result.factor, result.proven_optimal) == (2, 1.5, False)
 
 
-def test_nouns_survive_the_way_between_processes():
+def test_results_can_be_pickled():
     result = anonymized([0, 1])
     copy = pickle.loads(pickle.dumps(result))  # noqa: S301
     assert copy.records == result.records
     grouping = pickle.loads(pickle.dumps(Grouping(np.array([0, WITHDRAWN]), notes=("cut off",))))  # noqa: S301
     assert grouping.labels.tolist() == [0, WITHDRAWN]
     assert (grouping.proven_optimal, grouping.notes) == (False, ("cut off",))
+
+
+def test_reprs_have_counts_only():
+    assert repr(anonymized([1, 0, WITHDRAWN, 0])) == (
+        "Anonymized(4 records, 2 groups, 0 withdrawn, cost 3)"
+    )
+    assert repr(Grouping(np.array([0, WITHDRAWN]))) == "Grouping(2 records, 1 withdrawn)"

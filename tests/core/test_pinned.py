@@ -1,4 +1,4 @@
-"""One result, pinned: what was published yesterday can be made again today."""
+"""Pinned digests: the same input and parameters give the same sets in every version."""
 
 from hashlib import sha256
 
@@ -8,7 +8,7 @@ import pytest
 from setanon_core import Records, anonymize
 
 
-def made_up_log(n=600):
+def random_records(n=600):
     rng = np.random.default_rng(20081031)
     topic = (60 * rng.random(n) ** 2).astype(int)
     sets = [
@@ -24,7 +24,7 @@ def digest(result):
 
 
 @pytest.mark.parametrize(
-    ("knobs", "pinned"),
+    ("params", "pinned"),
     [
         ({}, "1f325144a27bcbb0"),
         ({"min_owners": 0}, "09a3678f82431f1c"),
@@ -33,5 +33,5 @@ def digest(result):
         ({"operations": "deletions"}, "191143db54cc52e6"),
     ],
 )
-def test_the_same_records_and_parameters_publish_the_same_sets(knobs, pinned):
-    assert digest(anonymize(made_up_log(), 3, **knobs)) == pinned
+def test_published_sets_are_identical_to_the_pinned_digests(params, pinned):
+    assert digest(anonymize(random_records(), 3, **params)) == pinned

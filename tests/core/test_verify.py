@@ -1,4 +1,4 @@
-"""Definition 1 against a quadratic oracle, and against every small mutation of good releases."""
+"""`verify` against a quadratic oracle, and on mutations of valid releases."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ CANARY = "canary-7f3a"
 ITEMS = st.frozensets(st.integers(0, 3), max_size=3)
 
 
-def lonely(records, users, k):
-    """Positions of published records that fewer than k users share, by asking everybody."""
+def violating_positions(records, users, k):
+    """Positions of published records shared by fewer than k users, by comparing all pairs."""
     return [
         position
         for position, record in enumerate(records)
@@ -23,9 +23,9 @@ def lonely(records, users, k):
 
 
 @given(st.lists(st.tuples(st.none() | ITEMS, st.integers(0, 5)), max_size=12), st.integers(2, 4))
-def test_the_verdict_counts_what_the_oracle_finds(pairs, k):
+def test_the_counts_of_a_verdict_equal_those_of_the_oracle(pairs, k):
     records, users = [record for record, _ in pairs], [user for _, user in pairs]
-    violating = lonely(records, users, k)
+    violating = violating_positions(records, users, k)
     published = [record for record in records if record is not None]
     verdict = verify(records, k, users=users)
     assert verdict.ok is (not violating)
@@ -33,55 +33,55 @@ def test_the_verdict_counts_what_the_oracle_finds(pairs, k):
     assert verdict.violating_groups == len({records[position] for position in violating})
     assert (verdict.k, verdict.records) == (k, len(published))
     assert verdict.groups == len(set(published))
-    crowds = [{u for r, u in pairs if r == record} for record in published]
-    assert verdict.smallest_group == min(map(len, crowds), default=0)
+    groups = [{u for r, u in pairs if r == record} for record in published]
+    assert verdict.smallest_group == min(map(len, groups), default=0)
 
 
 @st.composite
 def releases(draw):
-    """A release that is k-anonymous by construction: each distinct set is given k users or more."""
+    """A release that is k-anonymous by construction: every distinct set has at least k users."""
     k = draw(st.integers(2, 3))
     records, users = [], []
     for center in draw(st.lists(ITEMS, min_size=1, max_size=3, unique=True)):
-        crowd = draw(st.lists(st.integers(0, 6), min_size=k, max_size=5, unique=True))
-        crowd += draw(st.lists(st.sampled_from(crowd), max_size=2))
-        records += [center] * len(crowd)
-        users += crowd
+        group = draw(st.lists(st.integers(0, 6), min_size=k, max_size=5, unique=True))
+        group += draw(st.lists(st.sampled_from(group), max_size=2))
+        records += [center] * len(group)
+        users += group
     withdrawn = draw(st.integers(0, 2))
     return k, [*records, *[None] * withdrawn], [*users, *range(withdrawn)]
 
 
 @given(releases())
-def test_a_good_release_is_accepted(release):
+def test_a_k_anonymous_release_is_accepted(release):
     k, records, users = release
     assert verify(records, k, users=users).ok
 
 
 @given(releases(), st.data())
-def test_adding_or_removing_any_item_is_rejected_when_it_breaks_the_definition(release, data):
+def test_added_and_removed_items_are_rejected_if_they_break_the_definition(release, data):
     k, records, users = release
     position = data.draw(st.sampled_from([p for p, r in enumerate(records) if r is not None]))
-    # Item 4 is in no set, so that adding it always leaves its record alone.
+    # No set has item 4, so adding it makes a record unique.
     mutated = list(records)
     mutated[position] ^= {data.draw(st.integers(0, 4))}
     verdict = verify(mutated, k, users=users)
-    assert verdict.ok is (not lonely(mutated, users, k))
-    foreign = list(records)
-    foreign[position] |= {4}
-    assert not verify(foreign, k, users=users).ok
+    assert verdict.ok is (not violating_positions(mutated, users, k))
+    unique = list(records)
+    unique[position] |= {4}
+    assert not verify(unique, k, users=users).ok
 
 
 @given(releases(), st.data())
-def test_giving_a_record_another_user_is_rejected_when_too_few_remain(release, data):
+def test_a_record_assigned_to_another_user_is_rejected_if_too_few_users_remain(release, data):
     k, records, users = release
     position = data.draw(st.sampled_from(range(len(records))))
     mutated = list(users)
     mutated[position] = data.draw(st.integers(0, 7))
-    assert verify(records, k, users=mutated).ok is (not lonely(records, mutated, k))
+    assert verify(records, k, users=mutated).ok is (not violating_positions(records, mutated, k))
 
 
 @given(ITEMS, st.integers(2, 5))
-def test_many_records_of_too_few_users_are_no_crowd(record, k):
+def test_many_records_of_too_few_users_are_rejected(record, k):
     users = [position % (k - 1) for position in range(3 * k)]
     verdict = verify([record] * len(users), k, users=users)
     assert verdict.violations == len(users)
@@ -89,19 +89,19 @@ def test_many_records_of_too_few_users_are_no_crowd(record, k):
     assert verify([record] * len(users), k).ok
 
 
-def test_withdrawn_records_are_not_published_and_make_no_crowd():
+def test_withdrawn_records_are_not_counted():
     assert verify([None, None], 2).ok
     assert verify([None, {"a"}], 2, users=["u", "v"]).violations == 1
     assert verify([], 2).smallest_group == 0
 
 
-def test_lists_tuples_and_generators_are_read_as_sets():
+def test_records_may_be_lists_tuples_or_mappings_from_a_generator():
     release = ([*"ab"], tuple("ba"), {"a": 1, "b": 2}, frozenset("aab"))
     assert verify((record for record in release), 4).groups == 1
 
 
 @pytest.mark.parametrize("users", [[CANARY], [CANARY] * 3, []])
-def test_a_ledger_of_another_length_is_refused(users):
+def test_users_of_another_length_are_refused(users):
     with pytest.raises(
         MalformedInputError, match=f"got {len(users)} users for 2 records"
     ) as caught:
@@ -109,16 +109,16 @@ def test_a_ledger_of_another_length_is_refused(users):
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("nobody", [None, float("nan"), np.float64("nan"), [CANARY], np.ones(2)])
-def test_a_published_record_without_a_user_is_refused(nobody):
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), [CANARY], np.ones(2)])
+def test_a_published_record_without_a_user_is_refused(missing):
     with pytest.raises(MalformedInputError, match="record 1 has none") as caught:
-        verify([{CANARY}, {CANARY}], 2, users=["u", nobody])
+        verify([{CANARY}, {CANARY}], 2, users=["u", missing])
     assert CANARY not in str(caught.value)
-    assert verify([{"a"}, {"a"}, None], 2, users=["u", "v", nobody]).ok
+    assert verify([{"a"}, {"a"}, None], 2, users=["u", "v", missing]).ok
 
 
 @pytest.mark.parametrize("record", [CANARY, CANARY.encode(), 7, [[CANARY]]])
-def test_what_is_no_set_is_refused_rather_than_taken_for_letters(record):
+def test_texts_and_other_values_that_are_not_sets_are_refused(record):
     with pytest.raises(MalformedInputError, match="record 1 must be a collection") as caught:
         verify([{"a"}, record], 2)
     assert CANARY not in str(caught.value)
@@ -131,14 +131,14 @@ def test_k_below_two_is_refused(k):
 
 
 @pytest.mark.parametrize("users", ["ab", 5, {CANARY, "b"}, {CANARY: 1, "b": 2}])
-def test_a_ledger_without_an_order_is_refused(users):
+def test_users_without_an_order_are_refused(users):
     with pytest.raises(MalformedInputError, match="users must be a sequence") as caught:
         verify([{1}, {1}], 2, users=users)
     assert CANARY not in str(caught.value)
 
 
 @pytest.mark.parametrize("records", [None, 5, CANARY, {CANARY: {1}}])
-def test_what_is_no_column_of_records_is_refused(records):
+def test_records_that_are_not_a_sequence_are_refused(records):
     with pytest.raises(MalformedInputError, match="records must be a sequence") as caught:
         verify(records, 2)
     assert CANARY not in str(caught.value)

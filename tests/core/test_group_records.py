@@ -1,4 +1,4 @@
-"""What leaves `anonymize`, beside the published sets: nothing of what was held back."""
+"""Results contain published items only; user numbers may have gaps."""
 
 import pickle
 
@@ -11,7 +11,7 @@ CANARY = "surname-of-one"
 RECORDS = [{"tea", "milk"}, {"tea", "milk"}, {"tea", CANARY}, {"coffee"}]
 
 
-def test_a_result_names_published_items_only():
+def test_a_result_contains_published_items_only():
     result = anonymize(RECORDS, k=2)
 
     assert set(result.vocabulary) == set().union(*filter(None, result.records))
@@ -19,31 +19,31 @@ def test_a_result_names_published_items_only():
     assert CANARY.encode() not in pickle.dumps(result)
 
 
-def test_a_warning_says_that_no_item_has_enough_owners():
+def test_a_warning_is_given_if_no_item_has_enough_owners():
     result = anonymize(RECORDS, k=2, min_owners=5)
 
     assert result.records == (None,) * len(RECORDS)
     assert any("min_owners = 5" in warning for warning in result.warnings)
 
 
-def test_gaps_between_user_numbers_do_not_matter():
+def test_gaps_between_user_numbers_make_no_difference():
     columns = Records.from_sets(RECORDS)
-    far = Records(columns.items, columns.offsets, np.array([10**9, 0, 10**9, 7]))
+    sparse = Records(columns.items, columns.offsets, np.array([10**9, 0, 10**9, 7]))
 
-    labels = anonymize(far, k=2).labels.tolist()
+    labels = anonymize(sparse, k=2).labels.tolist()
 
     assert labels == anonymize(RECORDS, k=2, users=["c", "a", "c", "b"]).labels.tolist()
 
 
 @pytest.mark.parametrize("user", [-1, 1 << 31])
-def test_user_numbers_that_could_be_confused_are_refused(user):
+def test_user_numbers_out_of_range_are_refused(user):
     columns = Records.from_sets(RECORDS)
 
     with pytest.raises(MalformedInputError, match="users must be numbers from 0 to"):
         Records(columns.items, columns.offsets, np.array([0, 1, 2, user]))
 
 
-def test_records_show_counts_and_no_name():
+def test_the_repr_of_records_has_counts_only():
     records = Records.from_sets(RECORDS, ["ann", "bea", "ann", "cid"])
 
     assert repr(records) == "Records(4 records, 3 users, 4 items)"
