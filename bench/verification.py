@@ -93,9 +93,9 @@ def write_release(folder: Path, threads: int) -> Path:
             f"""CREATE TABLE sets AS SELECT number,
                 list_sort(list_distinct(list(substr(md5(word::VARCHAR), 1, 3 + word % 7))))
                     AS keywords
-                FROM (SELECT number, (60000 * power(hash(number, place) % 9973 / 9973, 2))::INT
+                FROM (SELECT number, (60000 * power(hash(number, position) % 9973 / 9973, 2))::INT
                     AS word FROM range({sets}) AS sets(number),
-                    LATERAL (SELECT unnest(range(1 + (hash(number) % 4)::INT)) AS place))
+                    LATERAL (SELECT unnest(range(1 + (hash(number) % 4)::INT)) AS position))
                 GROUP BY number;
             CREATE TABLE threads AS SELECT md5(thread::VARCHAR) AS thread_id, thread,
                 CASE WHEN thread < 3 * {sets} THEN thread % {sets}
@@ -109,11 +109,11 @@ def write_release(folder: Path, threads: int) -> Path:
         # Each thread has one to six queries: all its keywords, in reverse, or one of them.
         connection.execute(
             WRITE.format(
-                """SELECT thread_id, place AS position, array_to_string(CASE
-                    WHEN place = 0 OR hash(thread, place) % 3 = 0 THEN keywords
-                    WHEN hash(thread, place) % 3 = 1 THEN list_reverse(keywords)
+                """SELECT thread_id, position, array_to_string(CASE
+                    WHEN position = 0 OR hash(thread, position) % 3 = 0 THEN keywords
+                    WHEN hash(thread, position) % 3 = 1 THEN list_reverse(keywords)
                     ELSE keywords[:1] END, ' ') AS query
-                FROM (SELECT *, unnest(range(1 + (hash(thread) % 6)::BIGINT)) AS place
+                FROM (SELECT *, unnest(range(1 + (hash(thread) % 6)::BIGINT)) AS position
                     FROM threads JOIN sets USING (number)) ORDER BY thread_id, position""",
                 out / "threads.parquet",
             )

@@ -1,6 +1,6 @@
 """Create folders with given permissions.
 
-`private_folder` is for everything between the source and the release: nobody else can list it.
+`private_folder` is for everything between the source and the release: no other user can list it.
 `make_folder` is for the output folders: it sets the mode of a folder that exists, too.
 """
 
