@@ -1,24 +1,42 @@
-"""What is counted as it streams by, and what is counted by hash tables, is the same."""
+"""Counts of stages are the same for sorted and unsorted tables, and find each kind of fault."""
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.stage_files import GOOD as STAGES
+from support.stage_files import write_stages
 
-from setanon_dagster.quality import release_counts, stage_counts
-from setanon_dagster.quality.stage_counts import count_clusters, count_lines, count_threads
+from setanon_dagster.quality import stage_counts
+from setanon_dagster.quality.release_tables import create_row_counts
+from setanon_dagster.quality.stage_counts import (
+    CLUSTER_CHECKS,
+    LINE_CHECKS,
+    THREAD_CHECKS,
+    count_clusters,
+    count_lines,
+    count_threads,
+)
 from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.verifier.sql import query_counts
 
 NUMBERS = st.one_of(st.none(), st.integers(0, 3))
 LETTERS = st.one_of(st.none(), st.sampled_from("ab"))
+examples = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def database(**tables):
-    """Tables given as their columns' types and rows."""
-    connection = duckdb.connect()
+@pytest.fixture(scope="module")
+def connection():
+    """One database for all examples: opening one takes longer than a query."""
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def create(connection, **tables):
+    """Create tables, given as the types of their columns, and rows."""
+    connection.execute("DROP TABLE IF EXISTS row_counts")
     for name, (columns, rows) in tables.items():
-        connection.execute(f"CREATE TABLE {name} ({columns})")
+        connection.execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
         for row in rows:
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO {name} VALUES ({marks})", list(row))  # noqa: S608
@@ -30,55 +48,93 @@ THREADS = 'thread BIGINT, "user" VARCHAR, time BIGINT, position BIGINT, query VA
 REJECTED = "line BIGINT, reason VARCHAR"
 
 
-def sorted_or_not(rows, ordered):
-    return sorted(rows, key=lambda row: [(x is not None, x) for x in row]) if ordered else rows
+def sorted_if(is_sorted, rows):
+    return sorted(rows, key=lambda row: [(x is not None, x) for x in row]) if is_sorted else rows
 
 
-@settings(max_examples=60)
+@examples
 @given(
     rows=st.lists(st.tuples(NUMBERS, LETTERS, NUMBERS), max_size=6),
     more=st.lists(st.tuples(LETTERS, NUMBERS), max_size=1),
-    ordered=st.booleans(),
+    is_sorted=st.booleans(),
 )
-def test_threads_are_counted_alike_in_any_order(rows, more, ordered):
-    threads = [(n, user, 1, at, user) for n, user, at in sorted_or_not(rows, ordered)]
+def test_threads_are_counted_alike_in_any_order(connection, rows, more, is_sorted):
+    threads = [(n, user, 1, at, user) for n, user, at in sorted_if(is_sorted, rows)]
     log = [(user, 1, user, 1) for _, user, _ in rows] + [(user, at, "c", 2) for user, at in more]
-    with database(raw_log=(LOG, log), threads=(THREADS, threads)) as connection:
-        found = count_threads(connection)
-        due = query_counts(connection, stage_counts.THREADS)
-    faults = ("lost_rows", "added_rows", "mixed_threads", "repeated_positions")
-    assert {name: found[name] for name in ("rows", *faults)} == {
-        name: due[name] for name in ("rows", *faults)
-    }
-    assert found["threads"] == due["threads"]
+    create(connection, raw_log=(LOG, log), threads=(THREADS, threads))
+    assert count_threads(connection) == query_counts(connection, stage_counts.THREADS)
 
 
-@settings(max_examples=60)
+@examples
 @given(
     lines=st.lists(NUMBERS, max_size=5),
     rejected=st.lists(NUMBERS, max_size=3),
     raw=st.sampled_from(["raw_log", "raw_baskets"]),
-    ordered=st.booleans(),
+    is_sorted=st.booleans(),
 )
-def test_lines_are_counted_as_the_obvious_loops_count_them(lines, rejected, raw, ordered):
-    lines = [n for (n,) in sorted_or_not([(n,) for n in lines], ordered)]
-    tables = {
-        raw: (LOG, [("a", 1, "b", line) for line in lines]),
-        "rejected_rows": (REJECTED, [(line, "why") for line in rejected]),
-    }
-    with database(**tables) as connection:
-        found = count_lines(connection, raw)
-    known = [line for line in lines if line is not None]
+def test_lines_are_counted_as_by_simple_loops(connection, lines, rejected, raw, is_sorted):
+    lines = [n for (n,) in sorted_if(is_sorted, [(n,) for n in lines])]
+    create(
+        connection,
+        rejected_rows=(REJECTED, [(line, "why") for line in rejected]),
+        **{raw: (LOG, [("a", 1, "b", line) for line in lines])},
+    )
+    accepted = [line for line in lines if line is not None]
     refused = [line for line in rejected if line is not None]
-    once = len(set(known)) if raw == "raw_log" else len(known)
-    twice = len(lines) - once + len(rejected) - len(set(refused))
-    assert found == {
+    distinct = len(set(accepted)) if raw == "raw_log" else len(accepted)
+    repeated = len(lines) - distinct + len(rejected) - len(set(refused))
+    assert count_lines(connection, raw) == {
         "rows": len(lines),
-        "accepted": len(set(known)),
+        "accepted": len(set(accepted)),
         "rejected": len(set(refused)),
-        "doubtful": twice + sum(line in known for line in refused),
+        "doubtful": repeated + sum(line in accepted for line in refused),
         "empty": int(not lines),
     }
+
+
+RAW_LOG, TYPED_THREADS, CLUSTERED = (STAGES[stage] for stage in ("raw_log", "threads", "clusters"))
+BROKEN_STAGES = {
+    "line accepted and rejected": (
+        {"rejected_rows": "SELECT 1::BIGINT AS line, 'why' AS reason"},
+        "every_line_is_accounted_for",
+    ),
+    "line accepted twice": (
+        {"raw_log": f"{RAW_LOG} UNION ALL {RAW_LOG}"},
+        "every_line_is_accounted_for",
+    ),
+    "no row": ({"raw_log": f"{RAW_LOG} WHERE false"}, "some_rows_are_usable"),
+    "row lost": ({"threads": f"{TYPED_THREADS} WHERE line > 1"}, "every_row_is_in_one_thread"),
+    "row changed": (
+        {"threads": TYPED_THREADS.replace(" query", " 'x' AS query")},
+        "every_row_is_in_one_thread",
+    ),
+    "users mixed": (
+        {"threads": TYPED_THREADS.replace("line - 1", "0")},
+        "no_thread_mixes_users",
+    ),
+    "no keys": ({"clusters": CLUSTERED.replace("[1, line]", "[]")}, "every_thread_has_keys"),
+    "thread repeated": ({"clusters": CLUSTERED.replace("line - 1", "0")}, "every_thread_has_keys"),
+    "words lost": (
+        {"clusters": CLUSTERED.replace("[len(", "[1 + len(")},
+        "keywords_and_items_agree",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_STAGES)
+def test_broken_stage_fails_its_own_check(tmp_path, case):
+    changed, broken = BROKEN_STAGES[case]
+    checks = LINE_CHECKS | THREAD_CHECKS | CLUSTER_CHECKS
+    for name, selects in (("good", {}), ("broken", changed)):
+        (tmp_path / name).mkdir()
+        with open_stages(write_stages(tmp_path / name, **selects)) as connection:
+            counts = (
+                count_lines(connection, "raw_log")
+                | count_threads(connection)
+                | count_clusters(connection)
+            )
+        is_broken = any(counts.get(count) for count in checks[broken].zero_counts)
+        assert is_broken == (name == "broken")
 
 
 CLUSTERS = (
@@ -91,72 +147,71 @@ GOOD = [
 ]
 
 
-def test_clusters_need_no_name_and_one_key_is_enough():
-    with database(clusters=(CLUSTERS, GOOD)) as connection:
-        assert count_clusters(connection) == {
-            "threads": 3,
-            "clusters": 2,
-            "largest_cluster": 2,
-            "unnamed": 0,
-            "without_keys": 0,
-            "odd_sizes": 0,
-        }
+def test_good_clusters_have_no_fault(connection):
+    assert count_clusters(create(connection, clusters=(CLUSTERS, GOOD))) == {
+        "threads": 3,
+        "clusters": 2,
+        "largest_cluster": 2,
+        "unnamed": 0,
+        "without_keys": 0,
+        "odd_sizes": 0,
+    }
 
 
-BAD = {
-    "a thread twice": (0, {0: 1}, "unnamed"),
-    "no thread": (0, {0: None}, "unnamed"),
-    "no user": (0, {1: None}, "unnamed"),
+FAULTY = {
+    "repeated thread": (0, {0: 1}, "unnamed"),
+    "null thread": (0, {0: None}, "unnamed"),
+    "null user": (0, {1: None}, "unnamed"),
     "no keys": (0, {5: []}, "without_keys"),
-    "a key more": (0, {5: [1, 2]}, "without_keys"),
+    "one key more": (0, {5: [1, 2]}, "without_keys"),
     "null words": (0, {2: None}, "odd_sizes"),
-    "a word more": (0, {3: [2, 2]}, "odd_sizes"),
-    "an item twice": (0, {4: ["pine", "pine"]}, "odd_sizes"),
+    "one word more": (0, {3: [2, 2]}, "odd_sizes"),
+    "repeated item": (0, {4: ["pine", "pine"]}, "odd_sizes"),
     "more items than words": (1, {4: ["pine", "straw"]}, "odd_sizes"),
-    "items of nothing": (2, {4: ["pine"]}, "odd_sizes"),
-    "no items of something": (1, {4: []}, "odd_sizes"),
+    "items without words": (2, {4: ["pine"]}, "odd_sizes"),
+    "words without items": (1, {4: []}, "odd_sizes"),
 }
 
 
-@pytest.mark.parametrize(("row", "change", "fault"), BAD.values(), ids=BAD.keys())
-@pytest.mark.parametrize("way", [1, -1])
-def test_a_thread_whose_columns_contradict_each_other_is_counted(row, change, fault, way):
+@pytest.mark.parametrize(("row", "change", "fault"), FAULTY.values(), ids=FAULTY.keys())
+@pytest.mark.parametrize("step", [1, -1])
+def test_thread_with_contradictory_columns_is_counted(connection, row, change, fault, step):
     rows = [list(each) for each in GOOD]
-    for place, value in change.items():
-        rows[row][place] = value
-    with database(clusters=(CLUSTERS, rows[::way])) as connection:
-        assert count_clusters(connection)[fault] > 0
+    for column, value in change.items():
+        rows[row][column] = value
+    create(connection, clusters=(CLUSTERS, rows[::step]))
+    assert count_clusters(connection)[fault] > 0
 
 
 ANONYMIZED = 'thread_id VARCHAR, "group" BIGINT, position BIGINT, query VARCHAR'
-LEDGER = 'thread_id VARCHAR, thread BIGINT, "user" VARCHAR'
 
 
-@settings(max_examples=40)
-@given(rows=st.lists(st.tuples(st.sampled_from("xyz"), NUMBERS), max_size=6), ordered=st.booleans())
-def test_rows_and_threads_are_counted_alike_in_any_order(rows, ordered):
-    published = [(name, 0, at, "pine") for name, at in sorted_or_not(rows, ordered)]
-    tables = {
-        "anonymized_threads": (ANONYMIZED, published),
-        "ledger": (LEDGER, [(name, n, "ann") for n, name in enumerate("xyz")]),
-        "clusters": (CLUSTERS, GOOD),
-    }
-    with database(**tables) as connection:
-        found = release_counts.id_counts(connection, "queries").iloc[0]
-    assert (found["rows"], found["distinct_rows"]) == (len(rows), len(set(rows)))
+@examples
+@given(
+    rows=st.lists(st.tuples(st.sampled_from("xyz"), NUMBERS), max_size=6), is_sorted=st.booleans()
+)
+def test_rows_of_a_release_are_counted_alike_in_any_order(connection, rows, is_sorted):
+    published = [(name, 0, at, "pine") for name, at in sorted_if(is_sorted, rows)]
+    create(connection, anonymized_threads=(ANONYMIZED, published))
+    create_row_counts(connection, "queries")
+    counts = query_counts(connection, "SELECT rows, distinct_rows, threads FROM row_counts")
+    threads = len({name for name, _ in rows})
+    assert counts == {"rows": len(rows), "distinct_rows": len(set(rows)), "threads": threads}
 
 
-def test_files_are_opened_within_the_memory_that_is_given(tmp_path):
+def test_stages_are_opened_within_the_memory_limit_and_spill_into_a_private_folder(
+    connection, tmp_path
+):
     path = tmp_path / "clusters.parquet"
-    with database(clusters=(CLUSTERS, GOOD)) as connection:
-        connection.execute(f"COPY clusters TO '{path}' (FORMAT parquet)")
+    create(connection, clusters=(CLUSTERS, GOOD))
+    connection.execute(f"COPY clusters TO '{path}' (FORMAT parquet)")
     spill = tmp_path / "private" / "spill"
-    with open_stages({"clusters": path}, memory="300MB", spill=spill) as connection:
-        limit = connection.execute("SELECT current_setting('memory_limit')").fetchone()
-        assert limit == ("286.1 MiB",)
-        assert (
-            str(spill)
-            in connection.execute("SELECT current_setting('temp_directory')").df().iat[0, 0]
+    with open_stages({"clusters": path}, memory="300MB", spill=spill) as stages:
+        settings = stages.sql(
+            "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
         )
+        memory, folder = settings.fetchall()[0]
+        assert memory == "286.1 MiB"
+        assert str(spill) in folder
     assert list(spill.iterdir()) == []
     assert spill.stat().st_mode & 0o077 == 0
