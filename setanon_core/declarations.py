@@ -85,7 +85,7 @@ def descriptions(owner: type) -> Mapping[str, str]:
 
     Python does not store these docstrings: they are read from the source code.
     """
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for base in reversed([base for base in owner.__mro__ if is_dataclass(base)]):
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
@@ -98,8 +98,8 @@ def descriptions(owner: type) -> Mapping[str, str]:
                     ast.AnnAssign(target=ast.Name(id=name)),
                     ast.Expr(value=ast.Constant(value=str(text))),
                 ):
-                    found[name] = " ".join(text.split())
-    return found
+                    docstrings[name] = " ".join(text.split())
+    return docstrings
 
 
 def describe(owner: type, name: str) -> str:

@@ -27,7 +27,7 @@ from setanon_dagster.config_schema import (
     yaml_description,
 )
 from setanon_dagster.definitions import build_setanon_definitions
-from setanon_dagster.sources.source import Kind
+from setanon_dagster.sources.source import DEFAULTS, Kind, Source
 from setanon_dagster.translator import SetanonTranslator
 
 YAML_HEADER: Final = """\
@@ -41,8 +41,8 @@ class ScaffoldParams(BaseModel):
     """Options of `dg scaffold defs` for a release."""
 
     name: str | None = Field(None, description="Name of the release; default: its folder's name.")
-    source: str = Field(EXAMPLES["uri"], description="Path of the data, from the project root.")
-    kind: Kind = Field("log", description="Kind of the data: log or baskets.")
+    source: str = Field(EXAMPLES["uri"], description=yaml_description(Source, "uri"))
+    kind: Kind = Field(DEFAULTS.kind, description=yaml_description(Source, "kind"))
     k: int = Field(EXAMPLES["k"], description=yaml_description(ReleaseConfig, "k"))
     out: str = Field(EXAMPLES["out"], description=yaml_description(ReleaseConfig, "out"))
 

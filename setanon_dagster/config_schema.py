@@ -74,11 +74,10 @@ def check_attributes(owner: type, values: object, name: str) -> None:
             f"{type(values).__name__}."
         )
     parameters = parameters_of(owner)
-    for given in values:
-        if given not in parameters:
+    for key in values:
+        if key not in parameters:
             raise InvalidParameterError(
-                f"{name} must be among {', '.join(_names(owner))}; got {given!r}. "
-                "Check the spelling."
+                f"{name} must be among {', '.join(_names(owner))}; got {key!r}. Check the spelling."
             )
     for parameter in parameters.values():
         if parameter.required and parameter.name not in values:
@@ -86,14 +85,14 @@ def check_attributes(owner: type, values: object, name: str) -> None:
                 f"{name} must have {parameter.name}; it is missing. "
                 f"{yaml_description(owner, parameter.name)}"
             )
-    for given, value in values.items():
-        parameter = parameters[given]
+    for key, value in values.items():
+        parameter = parameters[key]
         if parameter.nested is not None:
-            check_attributes(parameter.nested, value, given)
+            check_attributes(parameter.nested, value, key)
         elif not (parameter.choices or has_template(value) or _has_type(value, parameter.types)):
             expected = " or ".join(JSON_TYPES[kind] for kind in parameter.types)
             raise InvalidParameterError(
-                f"{given} must be of type {expected}; got a value of type {type(value).__name__}."
+                f"{key} must be of type {expected}; got a value of type {type(value).__name__}."
             )
 
 

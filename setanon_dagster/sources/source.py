@@ -38,9 +38,9 @@ class ColumnRange:
 
 @dataclass(frozen=True, slots=True)
 class DelimiterRange:
-    """Single ASCII characters that cannot be part of a quoted cell or a line end."""
+    """Single ASCII characters except quote, line end and NUL."""
 
-    text: str = "one ASCII character, but not a quote, line end or NUL"
+    text: str = "one ASCII character other than a quote, line end or NUL"
 
     def check(self, name: str, value: object) -> str:
         """Return the character unchanged."""
@@ -105,7 +105,7 @@ class Source:
     """Column of the items of baskets."""
 
     header: bool | None = None
-    """Whether the first line is a header; None: yes if it has the column names, in any case."""
+    """Whether the first line is a header; None: yes if it has the column names, ignoring case."""
 
     delimiter: Annotated[str, DelimiterRange()] | None = None
     """Separator of cells; None: tab for .tsv, .log and .txt, comma for .csv, otherwise detected."""
@@ -125,7 +125,7 @@ class Source:
     """
 
     layout: Layout = "pairs"
-    """Baskets as pairs (record and item per row), or as lines (one basket per numbered line)."""
+    """Baskets as pairs (record, item), one per row; or as lines, each named by its line number."""
 
     with_user: bool = False
     """Whether the first cell of a line is the user, for layout lines."""

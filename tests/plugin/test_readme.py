@@ -10,7 +10,12 @@ from click.testing import CliRunner
 
 from setanon_dagster.cli.main import main
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.config_schema import build_config, check_attributes, ordered_parameters
+from setanon_dagster.config_schema import (
+    build_config,
+    check_attributes,
+    ordered_parameters,
+    yaml_description,
+)
 from setanon_dagster.demo.log import write_demo_log
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -76,15 +81,17 @@ def test_its_first_result_is_what_the_demo_prints(tmp_path):
 
 def test_parameter_table_is_up_to_date():
     table = README.split("<!-- parameters -->")[1].split("<!-- /parameters -->")[0]
-    rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", table, re.MULTILINE))
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*?) \|$", table, re.MULTILINE)
     parameters = {each.name: each for each in ordered_parameters(ReleaseConfig)}
 
-    assert list(rows) == list(parameters), "run: python docs/generate.py"
-    for name, cell in rows.items():
+    assert [name for name, _, _ in rows] == list(parameters), "run: python docs/generate.py"
+    for name, description, default in rows:
+        assert description == yaml_description(ReleaseConfig, name), "run: python docs/generate.py"
         if parameters[name].required:
-            assert cell == "required"
+            assert default == "required"
         else:
-            assert yaml.safe_load(f"[{cell.strip('`')}]")[0] == _as_yaml(parameters[name].default)
+            shown = yaml.safe_load(f"[{default.strip('`')}]")[0]
+            assert shown == _as_yaml(parameters[name].default)
 
 
 def _as_yaml(value):
