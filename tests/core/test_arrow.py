@@ -1,4 +1,4 @@
-"""`Records.from_arrow`: every shape of a list column says the same as `from_sets`."""
+"""`Records.from_arrow` equals `Records.from_sets` for every kind of list column."""
 
 import numpy as np
 import pyarrow as pa
@@ -30,26 +30,26 @@ def test_list_and_large_list_columns_are_read(baskets):
 
 
 @given(BASKETS, BASKETS)
-def test_chunked_columns_are_read_as_one(first, second):
+def test_chunked_columns_are_concatenated(first, second):
     column = pa.chunked_array([pa.array(first, LISTS), pa.array(second, LISTS)])
     assert_same(Records.from_arrow(column), first + second)
 
 
 @given(BASKETS, st.integers(0, 5), st.integers(0, 5))
-def test_a_slice_brings_only_its_own_records_and_items(baskets, start, length):
+def test_a_slice_has_only_its_own_records_and_items(baskets, start, length):
     column = pa.array(baskets, LISTS).slice(start, length)
     assert_same(Records.from_arrow(column), baskets[start : start + length])
 
 
 @given(BASKETS, st.integers(0, 5))
-def test_dictionary_encoded_items_bring_only_names_in_use(baskets, start):
+def test_unused_dictionary_values_are_not_in_the_vocabulary(baskets, start):
     flat = pa.array([item for basket in baskets for item in basket], pa.string())
     offsets = pa.array(np.cumsum([0, *map(len, baskets)]), pa.int32())
     column = pa.ListArray.from_arrays(offsets, flat.dictionary_encode()).slice(start)
     assert_same(Records.from_arrow(column), baskets[start:])
 
 
-def test_chunks_with_dictionaries_of_their_own_are_unified():
+def test_dictionaries_of_different_chunks_are_unified():
     chunks = [
         pa.ListArray.from_arrays([0, 2], pa.array(words).dictionary_encode())
         for words in (["a", "b"], ["c", "b"])
@@ -57,7 +57,7 @@ def test_chunks_with_dictionaries_of_their_own_are_unified():
     assert_same(Records.from_arrow(pa.chunked_array(chunks)), [["a", "b"], ["c", "b"]])
 
 
-def test_numbers_as_items_are_numbered_in_their_order():
+def test_integer_items_are_numbered_in_sort_order():
     column = pa.array([[30, 10], [20, 30]], pa.list_(pa.int64()))
     assert_same(Records.from_arrow(column), [[30, 10], [20, 30]])
 
@@ -80,24 +80,24 @@ def test_an_empty_column_has_no_records():
         np.array([7, 3, 7]),
     ],
 )
-def test_users_may_come_in_any_column(users):
+def test_users_may_be_any_kind_of_column(users):
     column = pa.array([["a"], ["b"], []], LISTS)
     assert_same(Records.from_arrow(column, users), [["a"], ["b"], []], ["v", "u", "v"])
 
 
-def test_one_user_stays_one_though_a_dictionary_names_them_twice():
+def test_a_user_repeated_in_a_dictionary_is_one_user():
     users = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["u", "u", "v"]))
     records = Records.from_arrow(pa.array([["a"]] * 3, LISTS), users)
     assert records.users.tolist() == [0, 0, 1]
 
 
-def test_one_item_stays_one_though_a_dictionary_names_it_twice():
+def test_an_item_repeated_in_a_dictionary_is_one_item():
     values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["b", "b", "a"]))
     assert_same(Records.from_arrow(pa.ListArray.from_arrays([0, 2, 3], values)), [["b"], ["a"]])
 
 
 class Column:
-    """An Arrow column that can be read by the buffer only: no iteration and no `to_pylist`."""
+    """An Arrow column without iteration and `to_pylist`: only its buffers can be read."""
 
     def __init__(self, array):
         self.type = array.type
@@ -115,7 +115,7 @@ class Column:
         return self._array.dictionary_encode()
 
 
-def test_no_python_object_is_made_for_a_record_or_an_occurrence():
+def test_no_python_object_is_created_per_record_or_occurrence():
     baskets = [["a", "b"], ["b"], []]
     assert_same(Records.from_arrow(Column(pa.array(baskets, LISTS))), baskets)
 
@@ -146,13 +146,13 @@ ONE = pa.array([[CANARY]], LISTS)
         (ONE, [None], "every record must have a user"),
     ],
 )
-def test_what_is_no_column_of_sets_is_refused_without_repeating_it(lists, users, message):
+def test_invalid_columns_are_refused_and_not_shown(lists, users, message):
     with pytest.raises(MalformedInputError, match=message) as caught:
         Records.from_arrow(lists, users)
     assert CANARY not in str(caught.value)
 
 
-def test_a_null_user_is_nobody_wherever_the_column_goes():
+def test_null_users_are_refused():
     users = pa.array(["u", None, "v"])
 
     with pytest.raises(MalformedInputError, match="no user may be null; 1 are"):
@@ -161,7 +161,7 @@ def test_a_null_user_is_nobody_wherever_the_column_goes():
         verify([["a"]] * 3, 3, users=users)
 
 
-def test_an_arrow_column_is_anonymized_and_verified_as_it_is():
+def test_an_arrow_column_can_be_anonymized_and_verified():
     result = anonymize(pa.array([["a"], ["a", "b"], ["c"]], LISTS), 2)
 
     assert result.records == (frozenset("a"), frozenset("a"), None)

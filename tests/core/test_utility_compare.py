@@ -1,4 +1,4 @@
-"""From a log, or baskets, to its measures: what is held out, what is compared, what is told."""
+"""Utility of logs and baskets: held-out users, releases compared, and no data in the result."""
 
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ PARAMS = ReleaseParams(k=3, secret=b"for tests only")
 CANARY = "glimmerwick"
 
 
-def made_up_log(n=900, seed=5):
+def random_log(n=900, seed=5):
     rng = np.random.default_rng(seed)
     rows = []
     for time in range(n):
@@ -36,7 +36,7 @@ def made_up_log(n=900, seed=5):
     return [*rows, ("u0", n, f"{CANARY} {CANARY}s"), ("u1", n + 1, "?!")]
 
 
-def made_up_baskets(n=300):
+def random_baskets(n=300):
     rng = np.random.default_rng(7)
     lines = [" ".join(f"i{item}" for item in {0, *(9 * rng.random(4) ** 2).astype(int)})] * 2
     lines += [
@@ -47,117 +47,119 @@ def made_up_baskets(n=300):
 
 @pytest.fixture(scope="module")
 def measures():
-    return measure_log(Log.from_rows(made_up_log()), PARAMS)
+    return measure_log(Log.from_rows(random_log()), PARAMS)
 
 
-def test_the_numbers_are_shares_and_tell_no_word(measures):
+def test_values_are_shares_and_measures_contain_no_word(measures):
     for each in measures:
-        numbers = np.array([each.original, each.release, each.paper])
+        values = np.array([each.original, each.release, each.paper])
         assert each.cases > 0
-        assert ((numbers >= 0) & (numbers <= 1)).all()
+        assert ((values >= 0) & (values <= 1)).all()
         assert CANARY not in repr(each)
         assert "topic" not in repr(each)
     assert len({each.name for each in measures}) == len(measures)
 
 
-def test_the_guide_has_a_row_for_every_measure(measures):
-    guide = (Path(__file__).parents[2] / "docs" / "utility.md").read_text(encoding="utf-8")
-    baskets = measure_baskets(made_up_baskets(60), PARAMS)
+def test_the_documentation_has_a_row_for_every_measure(measures):
+    page = (Path(__file__).parents[2] / "docs" / "utility.md").read_text(encoding="utf-8")
+    baskets = measure_baskets(random_baskets(60), PARAMS)
 
-    assert all(f"\n| {each.name} |" in guide for each in (*measures, *baskets))
+    assert all(f"\n| {each.name} |" in page for each in (*measures, *baskets))
 
 
-def test_more_of_the_release_is_left_than_of_the_papers(measures):
+def test_the_release_keeps_more_than_the_papers_release(measures):
     uses = {each.name: each for each in measures}["keywords: uses kept"]
 
     assert uses.original == 1
     assert 0 < uses.paper < uses.release < 1
 
 
-def test_a_measure_is_that_of_the_release_of_the_users_who_are_not_held_out(measures):
-    kept, held_out = split_users(Log.from_rows(made_up_log()))
+def test_a_measure_is_computed_on_the_release_of_the_kept_users(measures):
+    kept, held_out = split_users(Log.from_rows(random_log()))
     original = thread_counts(typed_texts(threads_of_log(kept, PARAMS)))
-    three = [
+    releases = [
         thread_counts(released_texts(release_log(kept, each).release, PARAMS.tokenizer))
         for each in (PARAMS, ReleaseParams(3, "paper", p=2, min_owners=0, secret=b"other"))
     ]
     uses = {each.name: each for each in measures}["keywords: uses kept"]
 
     assert len(held_out.users) > 0
-    assert [uses.release, uses.paper] == [kept_uses(original, each) for each in three]
+    assert [uses.release, uses.paper] == [kept_uses(original, each) for each in releases]
 
 
-def test_what_held_out_users_typed_never_reaches_the_anonymizer(monkeypatch):
-    seen = []
+def test_queries_of_held_out_users_are_not_anonymized(monkeypatch):
+    released_users = []
 
-    def watched(log, params):
-        seen.append(set(log.users))
+    def spy(log, params):
+        released_users.append(set(log.users))
         return release_log(log, params)
 
-    monkeypatch.setattr(compare, "release_log", watched)
-    log = Log.from_rows(made_up_log())
+    monkeypatch.setattr(compare, "release_log", spy)
+    log = Log.from_rows(random_log())
     measure_log(log, PARAMS)
 
-    assert len(seen) == 2
-    assert not any(users & set(split_users(log)[1].users) for users in seen)
+    assert len(released_users) == 2
+    assert not any(users & set(split_users(log)[1].users) for users in released_users)
 
 
-@pytest.mark.parametrize("knobs", [{"format": "sets"}, {"secret": b"another"}])
-def test_neither_format_nor_secret_nor_order_of_rows_changes_a_number(measures, knobs):
-    rows = made_up_log()
-    again = measure_log(Log.from_rows(rows[::-1]), replace(PARAMS, **knobs))
+@pytest.mark.parametrize("change", [{"format": "sets"}, {"secret": b"another"}])
+def test_format_secret_and_order_of_rows_make_no_difference(measures, change):
+    rows = random_log()
+    again = measure_log(Log.from_rows(rows[::-1]), replace(PARAMS, **change))
 
     assert list(map(astuple, again)) == list(map(astuple, measures))
 
 
-def test_the_papers_release_has_its_own_knobs_and_the_same_k():
+def test_the_papers_release_has_the_papers_parameters_and_the_same_k():
     paper = paper_params(replace(PARAMS, grouper="star", p=4, min_owners=7))
 
     assert (paper.k, paper.method, paper.p, paper.min_owners) == (3, "paper", 2, 0)
     assert paper.grouper is None
 
 
-def test_a_log_of_which_nothing_can_be_published_is_measured_all_the_same():
+def test_a_log_without_publishable_threads_is_measured():
     rows = [(f"u{n}", n, f"word{n} another{n}") for n in range(12)]
-    found = {each.name: each for each in measure_log(Log.from_rows(rows), PARAMS)}
+    measures = {each.name: each for each in measure_log(Log.from_rows(rows), PARAMS)}
 
-    assert found["keywords: uses kept"].release == 0
-    assert np.isnan(found["next query: hits at 1"].original)
-    assert found["next query: hits at 1"].cases == 0
+    assert measures["keywords: uses kept"].release == 0
+    assert np.isnan(measures["next query: hits at 1"].original)
+    assert measures["next query: hits at 1"].cases == 0
 
 
-def test_a_log_without_rows_has_no_numbers():
+def test_the_values_of_an_empty_log_are_nan():
     assert all(np.isnan(each.original) for each in measure_log(Log([], [], []), PARAMS))
 
 
-def test_words_are_those_of_the_tokenizer_that_was_asked_for():
+def test_queries_are_split_by_the_given_tokenizer():
     params = replace(PARAMS, tokenizer=lambda text: text.upper().split())
     rows = [(f"u{n}", n, "tea, pot") for n in range(30)]
-    found = {each.name: each for each in measure_log(Log.from_rows(rows), params)}
+    measures = {each.name: each for each in measure_log(Log.from_rows(rows), params)}
 
-    assert found["keywords: uses kept"].release == 1
-    assert found["completion of the first word: hits at 1"].release == 1
+    assert measures["keywords: uses kept"].release == 1
+    assert measures["completion of the first word: hits at 1"].release == 1
 
 
-def test_baskets_have_rules_and_items_that_agree_with_their_release():
-    baskets = made_up_baskets()
+def test_measures_of_baskets_agree_with_their_release():
+    baskets = random_baskets()
     measures = {each.name: each for each in measure_baskets(baskets, PARAMS)}
     release = release_baskets(baskets, PARAMS).release
-    held = sum(map(len, release.keywords))
+    published = sum(map(len, release.keywords))
 
     assert 0 < measures["rules: top 100, recall"].release <= 1
     assert measures["items: uses kept"].cases == sum(map(len, basket_sets(baskets)))
-    assert measures["items: uses kept"].release <= held / measures["items: uses kept"].cases
+    assert measures["items: uses kept"].release <= published / measures["items: uses kept"].cases
     assert CANARY not in repr(measures)
 
 
-def test_baskets_of_users_count_users():
+def test_several_baskets_of_one_user_count_as_one_user():
     lines = [f"ann,tea,milk{n % 2}" for n in range(6)] + ["bob,tea", "cem,tea"]
-    found = measure_baskets(Baskets.from_lines(lines, ",", with_user=True), PARAMS)
+    measures = measure_baskets(Baskets.from_lines(lines, ",", with_user=True), PARAMS)
 
-    assert {each.name: each for each in found}["items: uses kept"].release == pytest.approx(8 / 14)
+    assert {each.name: each for each in measures}["items: uses kept"].release == pytest.approx(
+        8 / 14
+    )
 
 
-def test_columns_that_do_not_match_are_refused():
+def test_columns_of_different_lengths_are_refused():
     with pytest.raises(MalformedInputError, match="2 records and 1 items"):
         measure_baskets(Baskets([1, 2], ["tea"]), PARAMS)

@@ -1,4 +1,4 @@
-"""Association rules, against counting by hand."""
+"""Association rules, against counts by hand."""
 
 from itertools import combinations
 
@@ -25,15 +25,15 @@ ITEMS = ["ale", "bun", "cod", "dip", "egg"]
 BASKETS = st.lists(st.lists(st.sampled_from(ITEMS), max_size=5).map(tuple), max_size=20)
 
 
-def having(baskets, items):
+def support(baskets, items):
     return sum(set(items) <= set(basket) for basket in baskets)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(BASKETS, st.integers(1, 4))
 def test_itemsets_are_those_counted_by_hand(baskets, least):
     every = [items for size in (1, 2, 3) for items in combinations(ITEMS, size)]
-    wanted = {items: having(baskets, items) for items in every if having(baskets, items) >= least}
+    wanted = {items: support(baskets, items) for items in every if support(baskets, items) >= least}
 
     assert itemsets(baskets, least) == wanted
 
@@ -47,17 +47,17 @@ def test_baskets_beyond_one_word_of_bits_are_counted():
 
 
 @given(BASKETS)
-def test_a_rule_has_the_confidence_and_the_baskets_counted_by_hand(baskets):
+def test_confidence_and_support_of_rules_equal_those_counted_by_hand(baskets):
     rules = rules_of(frequent(baskets))
 
     for rule, (confidence, count) in rules.items():
-        assert count == having(baskets, (*rule.given, rule.then)) > 0
-        assert confidence == pytest.approx(count / having(baskets, rule.given))
+        assert count == support(baskets, (*rule.given, rule.then)) > 0
+        assert confidence == pytest.approx(count / support(baskets, rule.given))
     ordered = top(rules, 3)
     assert ordered == sorted(rules, key=lambda r: (-rules[r][0], -rules[r][1], r))[:3]
 
 
-def test_what_too_few_baskets_have_makes_no_rule():
+def test_rules_need_the_least_support():
     baskets = [("ale", "bun")] * 2 + [("cod",)] * 199
 
     assert rules_of(frequent(baskets)) == {}
@@ -65,7 +65,7 @@ def test_what_too_few_baskets_have_makes_no_rule():
 
 
 @given(BASKETS)
-def test_a_release_like_the_original_scores_1_and_an_empty_one_0(baskets):
+def test_an_identical_release_scores_1_and_an_empty_one_0(baskets):
     for each in rule_measures(Versions(baskets, baskets, [])):
         if each.cases:
             assert each.original == each.release == pytest.approx(1)
@@ -75,7 +75,7 @@ def test_a_release_like_the_original_scores_1_and_an_empty_one_0(baskets):
         assert each.cases <= TOP_SIZE
 
 
-def test_the_confidence_kept_counts_rules_that_are_gone():
+def test_missing_rules_count_as_0_in_the_confidence_kept():
     one, two = Rule(("ale",), "bun"), Rule(("bun",), "ale")
     original = {one: (0.8, 8), two: (0.5, 5)}
 
@@ -85,14 +85,14 @@ def test_the_confidence_kept_counts_rules_that_are_gone():
     )
 
 
-def test_precision_asks_what_the_release_says_and_not_what_it_lacks():
+def test_precision_does_not_count_missing_rules():
     one, two = Rule(("ale",), "bun"), Rule(("bun",), "ale")
 
     assert precision([one, two], {one: (0.8, 8)}) == 1
     assert precision([one], {one: (0.8, 8), two: (0.9, 8)}) == 0.5
 
 
-def test_the_most_frequent_sets_have_two_items_or_three():
+def test_the_most_frequent_sets_have_two_or_three_items():
     found = {("ale",): 9, ("ale", "cod"): 2, ("ale", "bun"): 2, ("ale", "bun", "cod"): 1}
 
     assert top_sets(found, 2) == [("ale", "bun"), ("ale", "cod")]

@@ -1,4 +1,4 @@
-"""Suggestions and completions, against counting by hand."""
+"""Suggestions and completions, against counts by hand; the split into held-out users."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.query_texts import texts_of
 
 from setanon_core.model.inputs import Log
 from setanon_core.utility.measures import Versions
-from setanon_core.utility.query_texts import HELD_OUT, QueryTexts, split_users
+from setanon_core.utility.query_texts import HELD_OUT, split_users
 from setanon_core.utility.suggestions import (
     completions,
     coverage,
@@ -19,102 +20,97 @@ from setanon_core.utility.suggestions import (
     suggestion_measures,
 )
 
-# Few queries, so that several follow the same one, and one of them more often than another.
+# Few queries, so that several follow the same one, with different frequencies.
 QUERY = st.sampled_from([("ash",), ("ash", "bog"), ("ash", "b"), ("ash", "cat"), ("cat", "ask")])
 THREADS = st.lists(st.lists(QUERY, min_size=1, max_size=6), max_size=8)
 
 
-def texts_of(threads):
-    numbers = [number for number, own in enumerate(threads) for _ in own]
-    return QueryTexts(np.asarray(numbers, np.int64), [query for own in threads for query in own])
+def without_repeats(queries):
+    return [query for n, query in enumerate(queries) if n == 0 or query != queries[n - 1]]
 
 
-def unrepeated(own):
-    return [query for at, query in enumerate(own) if at == 0 or query != own[at - 1]]
-
-
-def pairs_by_hand(threads, letters):
-    """Of next queries, if `letters` is None; else of completions."""
-    for own in map(unrepeated, threads):
+def cases_by_hand(threads, letters):
+    """Next queries if `letters` is None, else completions."""
+    for queries in map(without_repeats, threads):
         if letters is None:
-            yield from pairwise(own)
+            yield from pairwise(queries)
         else:
-            yield from (((q[0], q[1][:letters]), q) for q in own if len(q) > 1)
+            yield from (((q[0], q[1][:letters]), q) for q in queries if len(q) > 1)
 
 
-def rate_by_hand(trained, asked, at, letters):
+def hit_rate_by_hand(training, test, size, letters):
     counts = defaultdict(Counter)
-    for given_, answer in pairs_by_hand(trained, letters):
-        counts[given_][answer] += 1
-    cases = list(pairs_by_hand(asked, letters))
+    for context, answer in cases_by_hand(training, letters):
+        counts[context][answer] += 1
+    cases = list(cases_by_hand(test, letters))
     hits = 0
-    for given_, answer in cases:
-        ranked = sorted(counts[given_], key=lambda each: (-counts[given_][each], each))
-        hits += answer in ranked[:at]
+    for context, answer in cases:
+        ranked = sorted(counts[context], key=lambda each: (-counts[context][each], each))
+        hits += answer in ranked[:size]
     return hits / len(cases) if cases else float("nan")
 
 
-def same(one, other):
-    return one == other or (np.isnan(one) and np.isnan(other))
+def equal(first, second):
+    return first == second or (np.isnan(first) and np.isnan(second))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(THREADS, THREADS, st.sampled_from([None, 0, 1]), st.integers(1, 4))
-def test_hit_rates_are_those_counted_by_hand(trained, asked, letters, at):
-    both = texts_of(trained), texts_of(asked)
-    pairs = next_queries(*both) if letters is None else completions(letters, *both)
+def test_hit_rates_equal_those_counted_by_hand(training, test, letters, size):
+    logs = texts_of(training), texts_of(test)
+    cases = next_queries(*logs) if letters is None else completions(letters, *logs)
 
-    assert same(hit_rate(*pairs, at), rate_by_hand(trained, asked, at, letters))
+    assert equal(hit_rate(*cases, size), hit_rate_by_hand(training, test, size, letters))
 
 
 @given(THREADS, THREADS)
-def test_more_suggestions_never_hit_less_and_never_more_often_than_there_are_any(trained, asked):
-    pairs = next_queries(texts_of(trained), texts_of(asked))
-    rates = [hit_rate(*pairs, at) for at in range(6)]
+def test_hit_rates_grow_with_the_number_of_suggestions_up_to_the_coverage(training, test):
+    cases = next_queries(texts_of(training), texts_of(test))
+    rates = [hit_rate(*cases, size) for size in range(6)]
 
-    if len(pairs[1][0]):
+    if len(cases[1][0]):
         assert rates[0] == 0
         assert rates == sorted(rates)
-        assert rates[-1] <= coverage(*pairs) <= 1
+        assert rates[-1] <= coverage(*cases) <= 1
     else:
-        assert np.isnan([*rates, coverage(*pairs)]).all()
+        assert np.isnan([*rates, coverage(*cases)]).all()
 
 
 @given(THREADS)
-def test_enough_suggestions_from_the_very_threads_that_are_asked_for_hit_always(threads):
-    for pairs in (
+def test_all_suggestions_from_the_test_threads_themselves_always_hit(threads):
+    for cases in (
         next_queries(texts_of(threads), texts_of(threads)),
         completions(1, texts_of(threads), texts_of(threads)),
     ):
-        assert same(hit_rate(*pairs, 100), 1.0 if len(pairs[1][0]) else float("nan"))
+        assert equal(hit_rate(*cases, 100), 1.0 if len(cases[1][0]) else float("nan"))
 
 
-def test_what_followed_more_often_comes_first():
-    often, seldom = [("pine",), ("pine", "z")], [("pine",), ("pine", "a")]
-    trained = texts_of([often, seldom, often])
+def test_more_frequent_answers_are_suggested_first():
+    frequent, rare = [("pine",), ("pine", "z")], [("pine",), ("pine", "a")]
+    training = texts_of([frequent, rare, frequent])
 
-    assert hit_rate(*next_queries(trained, texts_of([often])), 1) == 1
-    assert hit_rate(*next_queries(trained, texts_of([seldom])), 1) == 0
+    assert hit_rate(*next_queries(training, texts_of([frequent])), 1) == 1
+    assert hit_rate(*next_queries(training, texts_of([rare])), 1) == 0
 
 
-def test_equals_stand_in_the_order_of_their_keywords():
-    trained = texts_of([[("pine",), ("pine", "b")], [("pine",), ("pine", "a")]])
+def test_equally_frequent_answers_are_sorted_by_keywords():
+    training = texts_of([[("pine",), ("pine", "b")], [("pine",), ("pine", "a")]])
     first, second = ([[("pine",), ("pine", word)]] for word in "ab")
 
-    assert hit_rate(*next_queries(trained, texts_of(first)), 1) == 1
-    assert hit_rate(*next_queries(trained, texts_of(second)), 1) == 0
-    assert hit_rate(*next_queries(trained, texts_of(second)), 2) == 1
+    assert hit_rate(*next_queries(training, texts_of(first)), 1) == 1
+    assert hit_rate(*next_queries(training, texts_of(second)), 1) == 0
+    assert hit_rate(*next_queries(training, texts_of(second)), 2) == 1
 
 
-def test_a_repeated_query_is_no_next_query():
-    trained = texts_of([[("pine",), ("pine",), ("pine", "straw")]])
+def test_a_repeated_query_is_not_a_next_query():
+    texts = texts_of([[("pine",), ("pine",), ("pine", "straw")]])
 
-    given_, answers = next_queries(trained)[0]
+    contexts, answers = next_queries(texts)[0]
 
-    assert len(given_) == len(answers) == 1
+    assert len(contexts) == len(answers) == 1
 
 
-def test_an_empty_release_suggests_nothing_and_one_like_the_original_the_same():
+def test_an_identical_release_suggests_the_same_and_an_empty_one_nothing():
     original = texts_of([[("pine",), ("pine", "straw")], [("tea",), ("tea", "pot")]])
     held_out = texts_of([[("pine",), ("pine", "straw")], [("oak",), ("oak", "tree")]])
 
@@ -130,22 +126,22 @@ def rows(log):
 
 
 @given(st.lists(st.integers(0, 40), max_size=60))
-def test_the_split_is_by_users_whatever_the_order_and_the_other_users(users):
+def test_whether_a_user_is_held_out_depends_on_the_name_alone(users):
     log = Log(users, list(range(len(users))), [f"q{n}" for n in range(len(users))])
-    kept, held = split_users(log)
+    kept, held_out = split_users(log)
 
-    assert sorted(rows(kept) + rows(held), key=lambda row: row[1]) == rows(log)
-    assert not set(kept.users) & set(held.users)
+    assert sorted(rows(kept) + rows(held_out), key=lambda row: row[1]) == rows(log)
+    assert not set(kept.users) & set(held_out.users)
     for user in set(users):
         alone = split_users(Log([user], [0], ["q"]))
-        assert bool(alone[1].users) == (user in held.users)
+        assert bool(alone[1].users) == (user in held_out.users)
 
 
 @pytest.mark.parametrize("as_column", [list, np.asarray, tuple])
-def test_about_one_user_in_five_is_held_out_of_any_kind_of_column(as_column):
+def test_about_one_user_in_five_is_held_out(as_column):
     log = Log(as_column(range(2000)), as_column(range(2000)), [f"q{n}" for n in range(2000)])
-    kept, held = split_users(log)
+    kept, held_out = split_users(log)
 
-    assert len(kept.users) + len(held.users) == 2000
-    assert len(held.users) == pytest.approx(2000 / HELD_OUT, rel=0.15)
-    assert list(held.queries) == [f"q{n}" for n in held.users]
+    assert len(kept.users) + len(held_out.users) == 2000
+    assert len(held_out.users) == pytest.approx(2000 / HELD_OUT, rel=0.15)
+    assert list(held_out.queries) == [f"q{n}" for n in held_out.users]

@@ -1,4 +1,4 @@
-"""Section 5.4, with an invented user in an invented log: what Figure 5 shows."""
+"""The case study of section 5.4 (Figure 5), with an invented user in an invented log."""
 
 import pytest
 from support.case_study import case_study
@@ -10,17 +10,19 @@ def published():
 
 
 def thread_about(published, word):
-    found = [own for own in published[0] if any(word in query.split() for query in own)]
-    assert len(found) == 1
-    return found[0]
+    threads = [
+        queries for queries in published[0] if any(word in query.split() for query in queries)
+    ]
+    assert len(threads) == 1
+    return threads[0]
 
 
-def test_her_session_becomes_four_threads_of_which_the_family_is_withdrawn(published):
+def test_three_of_four_threads_are_published_and_the_family_names_are_withdrawn(published):
     assert len(published[0]) == 3
 
 
-def test_the_small_town_is_gone_and_mulch_is_added_where_others_have_it(published):
-    # Most of the others go on with "in" after mulch, so that is where it belongs.
+def test_the_small_town_is_deleted_and_mulch_is_added_where_others_have_it(published):
+    # In most other threads, "in" follows "mulch".
     assert thread_about(published, "pine") == ["pine straw", "pine straw mulch in"]
 
 
@@ -32,14 +34,14 @@ def test_the_county_is_added_between_its_neighbours(published):
     assert "wexley" not in " ".join(thread)
 
 
-def test_what_everybody_asks_stays_as_it_was(published):
+def test_queries_of_many_users_are_unchanged(published):
     assert thread_about(published, "caffeine")[-2:] == [
         "effects of caffeine",
         "caffeine effects on the body",
     ]
 
 
-def test_rare_names_are_published_nowhere(published):
+def test_rare_names_are_not_published(published):
     words = {word for query in published[1].queries for word in query.split()}
 
     assert words.isdisjoint({"ashby", "wexley", "quimsby", "norwick", "oregon", "seffects"})

@@ -9,7 +9,7 @@ sets = st.lists(st.frozensets(st.integers(0, 2)), max_size=8)
 
 
 @given(records=sets, k=st.integers(2, 4))
-def test_verify_says_what_the_definition_says_word_for_word(records, k):
+def test_verify_equals_the_definition(records, k):
     anonymous = all(
         sum(records[i] == records[j] for j in range(len(records)) if j != i) >= k - 1
         for i in range(len(records))

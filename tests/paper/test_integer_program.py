@@ -1,4 +1,4 @@
-"""The integer program before Theorem 3, as printed and with the constraint that it lacks."""
+"""The integer program before Theorem 3, as printed and with the missing constraint."""
 
 # ruff: noqa: S311 - seeded examples, no secrets
 
@@ -11,7 +11,7 @@ from support.brute_force import partitions
 
 
 def solve(d, k, *, assign_all):
-    """Variables x_ij, row by row, then y_j."""
+    """Solve with the variables x_ij in row order, then y_j."""
     n = len(d)
     rows, low, high = [], [], []
 
@@ -46,21 +46,21 @@ def instance(seed, n):
     return np.array([[len(a ^ b) for b in records] for a in records])
 
 
-def cheapest_with_centers_among_all_points(d, k):
+def optimum_with_centers_among_the_records(d, k):
     return min(
         sum(d[group].sum(axis=0).min() for group in groups) for groups in partitions(len(d), k)
     )
 
 
-def test_as_printed_assigning_nobody_is_optimal():
+def test_as_printed_assigning_no_record_is_optimal():
     d = instance(seed=1, n=6)
-    nobody = np.zeros(6 * 6 + 6)
+    no_assignment = np.zeros(6 * 6 + 6)
 
     solution = solve(d, 2, assign_all=False)
 
     assert solution.fun == pytest.approx(0)
-    assert cheapest_with_centers_among_all_points(d, 2) > 0
-    assert np.concatenate((d.ravel(), np.zeros(6))) @ nobody == 0
+    assert optimum_with_centers_among_the_records(d, 2) > 0
+    assert np.concatenate((d.ravel(), np.zeros(6))) @ no_assignment == 0
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -70,4 +70,4 @@ def test_with_every_record_assigned_once_it_equals_brute_force(seed, k):
 
     solution = solve(d, k, assign_all=True)
 
-    assert round(solution.fun) == cheapest_with_centers_among_all_points(d, k)
+    assert round(solution.fun) == optimum_with_centers_among_the_records(d, k)

@@ -25,7 +25,7 @@ def test_flipped_bits_are_the_additions_and_deletions(records, data):
     cost = cost_of(columns, rows, centers)
 
     before = bits([{columns.vocabulary.index(item) for item in record} for record in records], m)
-    held = [centers.take(np.array([row])).items.tolist() if row >= 0 else [] for row in rows]
-    after = bits(held, m)
+    published = [centers.take(np.array([row])).items.tolist() if row >= 0 else [] for row in rows]
+    after = bits(published, m)
     assert cost.additions == (~before & after).sum()
     assert cost.deletions == (before & ~after).sum()

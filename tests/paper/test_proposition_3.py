@@ -10,7 +10,7 @@ sets = st.lists(st.frozensets(st.integers(0, 3), min_size=1), min_size=4, max_si
 
 
 def clustering_optimum(records, k):
-    """Definition 5 as it stands: any center in {0,1}^m for any group of at least k."""
+    """Definition 5: any center in {0,1}^m for any group of at least k."""
     universe = sorted(frozenset().union(*records))
     centers = [
         frozenset(center)
@@ -28,5 +28,5 @@ def clustering_optimum(records, k):
 
 
 @given(records=sets, k=st.integers(2, 3))
-def test_the_best_clustering_costs_as_much_as_the_best_anonymization(records, k):
+def test_the_optimal_clustering_and_anonymization_have_the_same_cost(records, k):
     assert clustering_optimum(records, k) == optimum(records, k, flips)

@@ -20,7 +20,7 @@ def flips_of(records, labels):
 
 
 @given(records=sets, k=st.integers(2, 3), data=st.data())
-def test_flips_cost_at_most_half_of_the_stars_of_any_grouping(records, k, data):
+def test_flips_cost_at_most_half_the_stars_of_any_grouping(records, k, data):
     order = data.draw(st.permutations(range(len(records))))
     labels = np.empty(len(records), np.int64)
     labels[order] = np.minimum(np.arange(len(records)) // k, len(records) // k - 1)
@@ -29,7 +29,7 @@ def test_flips_cost_at_most_half_of_the_stars_of_any_grouping(records, k, data):
 
 
 @given(records=sets, k=st.integers(2, 3))
-def test_suppression_is_within_a_of_the_least_stars(records, k):
+def test_suppression_is_within_a_factor_of_the_fewest_stars(records, k):
     labels = suppression(Records.from_sets(records), Params(k=k)).labels
 
     a = 2 * harmonic(2 * k - 1)
@@ -37,7 +37,7 @@ def test_suppression_is_within_a_of_the_least_stars(records, k):
 
 
 @given(records=sets, k=st.integers(2, 3))
-def test_the_least_stars_are_at_most_2k_minus_1_times_the_least_flips(records, k):
+def test_the_fewest_stars_are_at_most_2k_minus_1_times_the_fewest_flips(records, k):
     assert optimum(records, k, stars) <= (2 * k - 1) * optimum(records, k, flips)
 
 

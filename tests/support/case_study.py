@@ -1,8 +1,8 @@
-"""The invented user of section 5.4, and the release of her log."""
+"""The invented log of section 5.4's case study, and its release."""
 
-from setanon_core.pipeline.log import anonymize_log
+from setanon_core import anonymize_log
 
-HER = "user-17"
+USER = "user-17"
 
 
 SESSION = [
@@ -21,7 +21,7 @@ SESSION = [
 ]
 
 
-OTHERS = [
+OTHER_SESSIONS = [
     *[["pine straw mulch", "pine straw mulch in garden"]] * 2,
     *[["pine straw mulch in"]] * 2,
     *[["dekston county animal shelter", "dekston county humane society"]] * 4,
@@ -32,16 +32,18 @@ OTHERS = [
 
 
 def case_study():
-    """Her published threads, and everything that was published."""
-    sessions = [(f"other-{number}", session) for number, session in enumerate(OTHERS)]
-    sessions.insert(5, (HER, SESSION))
-    rows = [(name, place, query) for name, own in sessions for place, query in enumerate(own)]
+    """The user's published threads, and the complete release."""
+    sessions = [(f"other-{number}", session) for number, session in enumerate(OTHER_SESSIONS)]
+    sessions.insert(5, (USER, SESSION))
+    rows = [(user, time, query) for user, queries in sessions for time, query in enumerate(queries)]
     result = anonymize_log(rows, k=3, secret=b"case study")
     release, ledger = result.release, result.ledger
-    hers = {
-        thread for thread, user in zip(ledger.thread_ids, ledger.users, strict=True) if user == HER
+    ids = {
+        thread_id
+        for thread_id, user in zip(ledger.thread_ids, ledger.users, strict=True)
+        if user == USER
     }
     threads = {}
-    for thread, query in zip(release.thread_ids, release.queries, strict=True):
-        threads.setdefault(thread, []).append(query)
-    return [own for thread, own in threads.items() if thread in hers], release
+    for thread_id, query in zip(release.thread_ids, release.queries, strict=True):
+        threads.setdefault(thread_id, []).append(query)
+    return [queries for thread_id, queries in threads.items() if thread_id in ids], release
