@@ -1,4 +1,4 @@
-"""One good run for the whole session: Great Expectations takes seconds to import."""
+"""Fixtures: one finished release per session, as Great Expectations takes seconds to import."""
 
 import shutil
 from pathlib import Path
@@ -13,45 +13,55 @@ def _no_secret(monkeypatch):
 
 @pytest.fixture(scope="session", autouse=True)
 def _certificates_are_valid():
-    """Whatever certificate is made in a test is what the published schema says."""
+    """Every certificate written in a test must match the published JSON schema."""
     pytest.importorskip("duckdb")
     from support.certificates import faults_of
 
     from setanon_dagster.gate import publish
 
-    real = publish.build_certificate
+    build_certificate = publish.build_certificate
 
-    def held(*args, **kwargs):
-        certificate = real(*args, **kwargs)
+    def build_valid_certificate(*args, **kwargs):
+        certificate = build_certificate(*args, **kwargs)
         assert faults_of(certificate) == []
         return certificate
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "build_certificate", held)
+        patch.setattr(publish, "build_certificate", build_valid_certificate)
         yield
 
 
 @pytest.fixture(scope="session")
-def good(tmp_path_factory):
-    """A whole run of the small log, with all checks: how it was asked for, and what came of it."""
+def finished_release(tmp_path_factory):
+    """One run of the small log with all checks: its config and its result. Read only."""
     pytest.importorskip("dagster")
     pytest.importorskip("great_expectations")
-    from support.trial import asked, run
+    from support.release_runs import release_config, run_release
 
-    config = asked(tmp_path_factory.mktemp("good"))
-    ran = run(config)
-    assert ran.success, ran.failures
-    return config, ran
+    config = release_config(tmp_path_factory.mktemp("finished"))
+    result = run_release(config)
+    assert result.success, result.failures
+    return config, result
 
 
 @pytest.fixture
-def stored(good, tmp_path):
-    """A copy of what the good run has stored and published, for a test to spoil."""
-    from support.trial import asked
+def release_copy(finished_release, tmp_path):
+    """Config of a copy of the finished release, which a test may change."""
+    from support.release_runs import release_config
 
-    folder = Path(good[0].out).parent
+    folder = Path(finished_release[0].out).parent
     shutil.copytree(folder, tmp_path, symlinks=True, dirs_exist_ok=True)
-    return asked(tmp_path, rows=None)
+    return release_config(tmp_path, rows=None)
+
+
+@pytest.fixture(scope="session")
+def good(finished_release):
+    return finished_release
+
+
+@pytest.fixture
+def stored(release_copy):
+    return release_copy
 
 
 @pytest.fixture

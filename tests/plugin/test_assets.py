@@ -1,4 +1,4 @@
-"""What the assets make of a small log with a known answer, however it is asked for."""
+"""Assets of a small log with a known result: files, metadata, keys, and several releases."""
 
 import json
 
@@ -7,164 +7,174 @@ import pytest
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from support.trial import (  # noqa: E402 - after the skip
-    SETS,
+from support.release_runs import (  # noqa: E402 - after the skip
+    EXPECTED_SETS,
     STAGES,
-    asked,
-    latest,
-    make,
-    path_of,
+    keyword_sets,
+    latest_release,
+    materialize,
     public_files,
-    published,
-    releases,
-    run,
-    run_job,
-    sets_of,
+    published_table,
+    release_config,
+    releases_folder,
+    run_release,
     storage,
-    table_of,
+    stored_path,
+    stored_table,
 )
 
+from setanon_core.errors import InvalidParameterError  # noqa: E402
+from setanon_dagster.assets import build_setanon_assets, storage_key  # noqa: E402
 from setanon_dagster.config import SECRET  # noqa: E402
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
 from setanon_dagster.sources.source import Source  # noqa: E402
-from setanon_dagster.translator import STAGES as DESCRIBED  # noqa: E402
+from setanon_dagster.stages.anonymize import anonymize_clusters  # noqa: E402
+from setanon_dagster.translator import STAGES as DESCRIPTIONS  # noqa: E402
 from setanon_dagster.translator import SetanonTranslator, asset_specs  # noqa: E402
 
-TEXT, WHOLE = "VARCHAR", "BIGINT"
+TEXT, INTEGER = "VARCHAR", "BIGINT"
 COLUMNS = {
-    "raw_log": {"user": TEXT, "time": "TIMESTAMP", "query": TEXT, "line": WHOLE},
-    "rejected_rows": {"line": WHOLE, "reason": TEXT},
+    "raw_log": {"user": TEXT, "time": "TIMESTAMP", "query": TEXT, "line": INTEGER},
+    "rejected_rows": {"line": INTEGER, "reason": TEXT},
     "threads": {
-        "thread": WHOLE, "user": TEXT, "time": "TIMESTAMP", "position": WHOLE, "query": TEXT,
+        "thread": INTEGER, "user": TEXT, "time": "TIMESTAMP", "position": INTEGER, "query": TEXT,
     },
     "clusters": {
-        "thread": WHOLE, "user": TEXT, "words": "VARCHAR[]", "lengths": "INTEGER[]",
+        "thread": INTEGER, "user": TEXT, "words": "VARCHAR[]", "lengths": "INTEGER[]",
         "items": "VARCHAR[]", "keys": "UBIGINT[]",
     },
-    "anonymized_threads": {"thread_id": TEXT, "group": WHOLE, "position": WHOLE, "query": TEXT},
-    "ledger": {"thread_id": TEXT, "thread": WHOLE, "user": TEXT},
+    "anonymized_threads": {
+        "thread_id": TEXT, "group": INTEGER, "position": INTEGER, "query": TEXT,
+    },
+    "ledger": {"thread_id": TEXT, "thread": INTEGER, "user": TEXT},
     "cost_report": {
-        "k": WHOLE, "method": TEXT, "round": TEXT, "threads": WHOLE, "keywords": WHOLE,
-        "additions": WHOLE, "deletions": WHOLE, "withdrawals": WHOLE, "respellings": WHOLE,
-        "lower_bound": WHOLE, "factor": "DOUBLE", "retained": "DOUBLE",
+        "k": INTEGER, "method": TEXT, "round": TEXT, "threads": INTEGER, "keywords": INTEGER,
+        "additions": INTEGER, "deletions": INTEGER, "withdrawals": INTEGER,
+        "respellings": INTEGER, "lower_bound": INTEGER, "factor": "DOUBLE", "retained": "DOUBLE",
     },
 }  # fmt: skip
-NUMBERS = {
+COUNTS = {
     "raw_log": {
-        "dagster/row_count": 10,
-        "setanon/lines": 12,
-        "setanon/accepted": 10,
+        "dagster/row_count": 10, "setanon/lines": 12, "setanon/accepted": 10,
         "setanon/outside_partition": 0,
     },
     "rejected_rows": {
-        "dagster/row_count": 2,
-        "setanon/rejected/user missing": 1,
+        "dagster/row_count": 2, "setanon/rejected/user missing": 1,
         "setanon/rejected/time unreadable": 1,
     },
     "threads": {
-        "dagster/row_count": 10,
-        "setanon/users": 7,
-        "setanon/threads": 10,
+        "dagster/row_count": 10, "setanon/users": 7, "setanon/threads": 10,
         "setanon/queries_per_thread": 1.0,
     },
     "clusters": {
-        "setanon/threads": 10,
-        "setanon/keywords_per_thread": 2.0,
-        "setanon/largest_cluster": 3,
+        "setanon/users": 7, "setanon/threads": 10, "setanon/keywords_per_thread": 2.0,
+        "setanon/p": 2, "setanon/clusters": 5, "setanon/largest_cluster": 3,
     },
     "anonymized_threads": {
-        "setanon/threads": 9,
-        "setanon/groups": 3,
-        "setanon/smallest_group": 3,
+        "setanon/threads": 9, "setanon/groups": 3, "setanon/smallest_group": 3,
         "setanon/withdrawals": 1,
     },
     "ledger": {"dagster/row_count": 9, "setanon/threads": 9},
     "cost_report": {
-        "setanon/additions": 0,
-        "setanon/deletions": 2,
-        "setanon/respellings": 0,
+        "setanon/additions": 0, "setanon/deletions": 2, "setanon/respellings": 0,
         "setanon/retained": 0.9,
     },
     "release": {
-        "dagster/row_count": 9,
-        "setanon/groups": 3,
-        "setanon/smallest_group": 3,
+        "dagster/row_count": 9, "setanon/groups": 3, "setanon/smallest_group": 3,
         "setanon/violations": 0,
     },
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("stage", NUMBERS)
-def test_an_asset_tells_the_numbers_that_a_person_wants(good, stage):
-    metadata = good[1].metadata[stage]
-    assert {name: metadata.get(name) for name in NUMBERS[stage]} == NUMBERS[stage]
+@pytest.mark.parametrize("stage", COUNTS)
+def test_materialization_has_the_counts_of_its_stage(finished_release, stage):
+    metadata = finished_release[1].metadata[stage]
+    assert {key: metadata.get(key) for key in COUNTS[stage]} == COUNTS[stage]
 
 
 @pytest.mark.parametrize("stage", COLUMNS)
-def test_an_asset_is_a_private_file_with_its_columns(good, stage):
-    config, ran = good
-    path = path_of(config, stage)
-    assert ran.metadata[stage]["dagster/uri"] == str(path)
+def test_asset_is_stored_as_a_private_file_with_its_columns(finished_release, stage):
+    config, result = finished_release
+    path = stored_path(config, stage)
+    assert result.metadata[stage]["dagster/uri"] == str(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    schema = ran.metadata[stage]["dagster/column_schema"]
+    schema = result.metadata[stage]["dagster/column_schema"]
     assert {column.name: column.type for column in schema.columns} == COLUMNS[stage]
-    assert table_of(config, stage).column_names == list(COLUMNS[stage])
+    assert stored_table(config, stage).column_names == list(COLUMNS[stage])
 
 
-def test_the_release_has_the_known_answer_and_says_where_it_is(good):
-    config, ran = good
-    told = ran.metadata["release"]
-    assert sets_of(published(config)) == SETS
-    assert latest(config) == told["setanon/release"] == f"trial-{told['setanon/sha256'][:12]}"
-    assert told["setanon/folder"] == str(releases(config) / told["setanon/release"])
-    certificate = json.loads((releases(config) / "latest" / "certificate.json").read_text())
+def test_release_has_the_known_result_and_metadata_names_its_folder(finished_release):
+    config, result = finished_release
+    metadata = result.metadata["release"]
+    name, digest = metadata["setanon/release"], metadata["setanon/sha256"]
+    assert keyword_sets(published_table(config)) == EXPECTED_SETS
+    assert latest_release(config) == name == f"trial-{digest[:12]}"
+    assert metadata["setanon/folder"] == str(releases_folder(config) / name)
+    certificate = json.loads((releases_folder(config) / "latest" / "certificate.json").read_text())
     assert certificate["cost"]["deletions"] == 2
     assert certificate["parameters"]["k"] == 3
-    assert all(ran.checks.values())
-    assert len(ran.checks) == 12
+    assert all(result.checks.values())
+    assert len(result.checks) == 12
+
+
+def test_metadata_links_the_data_docs_that_the_checks_wrote(finished_release):
+    config, result = finished_release
+    page = result.metadata["release"]["setanon/data_docs"]
+    assert page == str(config.data_docs / "all" / "index.html")
+    assert (config.data_docs / "all" / "index.html").is_file()
 
 
 def test_assets_have_group_kinds_owners_and_descriptions(tmp_path):
-    config = asked(tmp_path, owners=("team:search",))
+    config = release_config(tmp_path, owners=("team:search",))
     graph = build_setanon_definitions(config).resolve_asset_graph()
     assert {key.path[-1] for key in graph.get_all_asset_keys()} == set(STAGES)
     for stage in STAGES:
         node = graph.get(dg.AssetKey(["trial", stage]))
-        assert (node.group_name, node.description) == ("trial", DESCRIBED[stage])
+        assert (node.group_name, node.description) == ("trial", DESCRIPTIONS[stage])
         assert node.kinds == {"parquet", "duckdb"}
         assert list(node.owners) == ["team:search"]
 
 
-class Renaming(SetanonTranslator):
+class RenamingTranslator(SetanonTranslator):
     def get_asset_spec(self, stage):
         spec = super().get_asset_spec(stage)
         return spec.replace_attributes(key=dg.AssetKey(["team", f"our_{stage.name}"]))
 
 
-def test_a_translator_renames_assets_checks_and_files(tmp_path):
-    config = asked(tmp_path)
-    ran = run(config, translator=Renaming())
-    assert ran.success, ran.failures
-    assert set(ran.metadata) == {f"our_{stage}" for stage in STAGES}
-    assert len(ran.checks) == 12
+def test_translator_renames_assets_checks_and_files(tmp_path):
+    config, translator = release_config(tmp_path), RenamingTranslator()
+    graph = build_setanon_definitions(config, translator).resolve_asset_graph()
+    names = {f"our_{stage}" for stage in STAGES}
+    assert {key.path[-1] for key in graph.get_all_asset_keys()} == names
+    assert len(graph.asset_check_keys) == 12
+    assert {check.asset_key.path[-1] for check in graph.asset_check_keys} <= names
+    result = materialize(config, translator=translator)
+    assert result.success, result.failures
+    assert set(result.metadata) == names
     assert storage(config).path(dg.AssetKey(["team", "our_ledger"])).is_file()
-    assert sets_of(published(config)) == SETS
+    assert keyword_sets(published_table(config)) == EXPECTED_SETS
 
 
-def test_two_releases_in_one_code_location_do_not_disturb_each_other(tmp_path):
-    first, second = asked(tmp_path, name="loose", k=2), asked(tmp_path, name="tight", k=3)
-    defs = dg.Definitions.merge(*map(build_setanon_definitions, (first, second)))
-    for config in (first, second):
-        ran = run_job(defs.resolve_job_def(f"{config.name}_release_job"))
-        assert ran.success, ran.failures
-        told = releases(config) / ran.metadata["release"]["setanon/release"] / "certificate.json"
-        assert json.loads(told.read_text())["k"] == config.k
-    before = public_files(second)
-    assert make(first).success
-    after = public_files(second)
-    assert {name: after[name] for name in before if "latest" not in name} == {
-        name: before[name] for name in before if "latest" not in name
-    }
+def test_two_releases_in_one_code_location_are_independent(tmp_path):
+    loose = release_config(tmp_path, name="loose", k=2)
+    tight = release_config(tmp_path, name="tight", k=3)
+    merged = dg.Definitions.merge(*map(build_setanon_definitions, (loose, tight)))
+    assert merged.resolve_job_def("loose_release_job")
+    assert merged.resolve_job_def("tight_release_job")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [*build_setanon_assets(loose), *build_setanon_assets(tight)],
+            resources={storage_key(config): storage(config) for config in (loose, tight)},
+            instance=instance,
+        )
+    for config in (loose, tight):
+        (event,) = result.asset_materializations_for_node(f"{config.name}__release")
+        folder = releases_folder(config) / event.metadata["setanon/release"].value
+        assert json.loads((folder / "certificate.json").read_text())["k"] == config.k
+    before = {path: data for path, data in public_files(tight).items() if "latest" not in path}
+    assert materialize(loose).success
+    after = public_files(tight)
+    assert {path: after[path] for path in before} == before
 
 
 BASKETS = "record,item,user\n" + "".join(
@@ -172,49 +182,63 @@ BASKETS = "record,item,user\n" + "".join(
 )
 
 
-def test_baskets_skip_the_threads_and_publish_sets(tmp_path):
+def test_baskets_have_no_threads_stage_and_publish_sets(tmp_path):
     (tmp_path / "baskets.csv").write_text(BASKETS + "9,,u1\n")
     source = Source(str(tmp_path / "baskets.csv"), kind="baskets")
-    config = asked(tmp_path, None, source=source)
-    ran = run(config)
-    assert ran.success, ran.failures
-    assert set(ran.metadata) == set(STAGES) - {"raw_log", "threads"} | {"raw_baskets"}
-    assert sets_of(published(config)) == [["milk", "tea"]] * 8
-    assert ran.metadata["rejected_rows"]["setanon/rejected/item missing"] == 1
-    assert ran.metadata["cost_report"]["setanon/deletions"] == 1
-    assert table_of(config, "raw_baskets").column_names == ["record", "item", "user", "line"]
+    config = release_config(tmp_path, None, source=source)
+    result = run_release(config)
+    assert result.success, result.failures
+    assert set(result.metadata) == set(STAGES) - {"raw_log", "threads"} | {"raw_baskets"}
+    assert keyword_sets(published_table(config)) == [["milk", "tea"]] * 8
+    assert result.metadata["rejected_rows"]["setanon/rejected/item missing"] == 1
+    assert result.metadata["cost_report"]["setanon/deletions"] == 1
+    assert stored_table(config, "raw_baskets").column_names == ["record", "item", "user", "line"]
 
 
-def test_the_secret_of_the_environment_gives_the_same_ids_and_is_told_to_nobody(
-    tmp_path, monkeypatch
+def test_secret_of_the_environment_determines_the_ids_and_is_stored_nowhere(
+    release_copy, tmp_path, monkeypatch
 ):
-    ids = []
-    for n, secret in enumerate(("canarysecret" * 2, "canarysecret" * 2, "")):
-        folder = tmp_path / str(n)
-        folder.mkdir()
+    clusters = stored_table(release_copy, "clusters")
+
+    def thread_ids():
+        rows = anonymize_clusters(clusters, release_copy.params()).threads.read_all()
+        return rows["thread_id"].to_pylist()
+
+    monkeypatch.setenv(SECRET, "canarysecret" * 2)
+    result = materialize(release_copy, "anonymized_threads", "ledger", "cost_report", "release")
+    assert result.success, result.failures
+    assert published_table(release_copy)["thread_id"].to_pylist() == thread_ids()
+    assert "canarysecret" not in result.events
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"canarysecret" in data for data in files)
+    with_secret = thread_ids()
+    monkeypatch.setenv(SECRET, "")
+    random_ids = thread_ids()
+    assert not {*with_secret} & {*random_ids}
+    assert not {*random_ids} & {*thread_ids()}
+
+
+def test_secret_of_wrong_length_is_refused_and_not_quoted(release_copy, monkeypatch):
+    for secret in ("x" * 65, "x" * 15):
         monkeypatch.setenv(SECRET, secret)
-        config = asked(folder)
-        ran = make(config)
-        assert "canarysecret" not in ran.told
-        files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
-        assert not any(b"canarysecret" in each for each in files)
-        ids.append(published(config)["thread_id"].to_pylist())
-    assert ids[0] == ids[1]
-    assert not {*ids[0]} & {*ids[2]}
-
-
-@pytest.mark.parametrize("secret", ["x" * 65, "x" * 15, "\udc80canarysecret" * 2])
-def test_a_secret_that_is_too_long_or_odd_is_not_quoted(tmp_path, monkeypatch, secret):
-    monkeypatch.setenv(SECRET, secret)
-    ran = make(asked(tmp_path))
-    assert ran.success == ("canary" in secret)
-    assert "canarysecret" not in ran.told
-    assert "x" * 15 not in ran.told
+        with pytest.raises(InvalidParameterError) as error:
+            release_copy.params()
+        assert "x" * 15 not in str(error.value)
+    result = materialize(release_copy, "threads")
+    assert not result.success
+    assert "x" * 15 not in result.events
+    monkeypatch.setenv(SECRET, "\udc80canarysecret" * 2)
+    assert release_copy.params().secret == b"\x80canarysecret" * 2
 
 
 @pytest.mark.parametrize(
-    ("upstream", "waiting"), [(None, ["raw_log", "rejected_rows"]), ("team/queries", [])]
+    ("upstream", "without_condition"),
+    [(None, ["raw_log", "rejected_rows"]), ("team/queries", [])],
 )
-def test_automation_follows_assets_and_not_files(tmp_path, upstream, waiting):
-    specs = asset_specs(asked(tmp_path, upstream=upstream))
-    assert [stage for stage, spec in specs.items() if not spec.automation_condition] == waiting
+def test_automation_conditions_apply_to_assets_and_not_to_files(
+    tmp_path, upstream, without_condition
+):
+    specs = asset_specs(release_config(tmp_path, upstream=upstream))
+    assert [
+        stage for stage, spec in specs.items() if not spec.automation_condition
+    ] == without_condition
