@@ -1,4 +1,4 @@
-"""Frequent itemsets against a miner that tries every subset of every record."""
+"""Frequent itemsets against an enumeration of all subsets of all sets."""
 
 from collections import Counter
 from itertools import combinations
@@ -10,122 +10,149 @@ from hypothesis import strategies as st
 
 from setanon_core.columns.records import Records
 from setanon_core.grouping import itemsets as module
-from setanon_core.grouping.itemsets import frequent_itemsets
+from setanon_core.grouping.itemsets import frequent_itemsets, itemset_supports
 
 SETS = st.lists(st.frozensets(st.integers(0, 6)), max_size=8)
 
 
-def encoded(sets):
+def encode(sets):
     return Records.from_columns(
-        [item for one in sets for item in one], np.cumsum([0, *map(len, sets)]), None, range(1200)
+        [item for members in sets for item in members],
+        np.cumsum([0, *map(len, sets)]),
+        None,
+        range(1200),
     ).sets
 
 
-def mined(sets, weights, k, deepest=99):
-    """Every itemset of up to `deepest` items that k records hold, with its holders."""
+def mine_by_enumeration(sets, weights, min_support, max_items=99):
+    """Every frequent itemset of at most `max_items` items: its supersets and support."""
     support = Counter()
-    for one, weight in zip(sets, weights, strict=True):
-        for size in range(1, min(len(one), deepest) + 1):
-            for itemset in combinations(sorted(one), size):
+    for members, weight in zip(sets, weights, strict=True):
+        for size in range(1, min(len(members), max_items) + 1):
+            for itemset in combinations(sorted(members), size):
                 support[itemset] += weight
     return {
-        itemset: ([i for i, one in enumerate(sets) if one >= set(itemset)], weight)
+        itemset: ([i for i, members in enumerate(sets) if members >= set(itemset)], weight)
         for itemset, weight in support.items()
-        if weight >= k
+        if weight >= min_support
     }
 
 
-def as_dict(found):
-    """What was found, in the same form."""
-    pairs = zip(found.sets.offsets[:-1], found.sets.offsets[1:], strict=True)
-    names = [tuple(found.sets.items[low:high].tolist()) for low, high in pairs]
-    assert len(set(names)) == len(names) == len(found.support)
+def names_of(sets):
+    pairs = zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
+    return [tuple(sets.items[low:high].tolist()) for low, high in pairs]
+
+
+def as_dict(itemsets):
+    """The itemsets in the form of `mine_by_enumeration`."""
+    names, offsets = names_of(itemsets.sets), itemsets.superset_offsets
+    assert len(set(names)) == len(names) == len(itemsets.support)
     return {
         name: (
-            found.supersets[found.superset_offsets[c] : found.superset_offsets[c + 1]].tolist(),
-            int(found.support[c]),
+            itemsets.supersets[offsets[c] : offsets[c + 1]].tolist(),
+            int(itemsets.support[c]),
         )
         for c, name in enumerate(names)
     }
 
 
-@given(SETS, st.integers(1, 4), st.data())
-def test_all_frequent_itemsets_are_found_with_their_holders(sets, k, data):
+def draw_weights(data, sets):
     weight = st.integers(1, 3)
-    weights = data.draw(st.lists(weight, min_size=len(sets), max_size=len(sets)))
-    found = frequent_itemsets(encoded(sets), np.array(weights, np.int64), k)
-    assert found.complete
-    assert as_dict(found) == mined(sets, weights, k)
-    sizes = found.sets.sizes.tolist()
-    assert sizes == sorted(sizes)  # level by level, as those who read them rely on
+    return data.draw(st.lists(weight, min_size=len(sets), max_size=len(sets)))
+
+
+@given(SETS, st.integers(1, 4), st.data())
+def test_all_frequent_itemsets_are_returned_with_their_supersets(sets, k, data):
+    weights = draw_weights(data, sets)
+    itemsets = frequent_itemsets(encode(sets), np.array(weights, np.int64), k)
+    assert itemsets.complete
+    assert itemsets.within_budget
+    assert as_dict(itemsets) == mine_by_enumeration(sets, weights, k)
+    sizes = itemsets.sets.sizes.tolist()
+    assert sizes == sorted(sizes)  # callers rely on this order
+
+
+@given(SETS, st.integers(1, 4), st.integers(2, 4), st.data())
+def test_supports_are_those_of_an_enumeration(sets, k, max_items, data):
+    weights = draw_weights(data, sets)
+    mined, supports = itemset_supports(encode(sets), np.array(weights, np.int64), k, max_items)
+    expected = mine_by_enumeration(sets, weights, k, max_items)
+    assert dict(zip(names_of(mined), supports.tolist(), strict=True)) == {
+        itemset: support for itemset, (_, support) in expected.items()
+    }
 
 
 @given(SETS, st.integers(1, 3), st.integers(1, 3))
-def test_itemsets_stop_at_the_deepest_level_and_say_so(sets, k, deepest):
+def test_itemsets_stop_growing_at_the_size_limit_and_are_marked_incomplete(sets, k, max_items):
     weights = [1] * len(sets)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MAX_ITEMS", deepest)
-        found = frequent_itemsets(encoded(sets), np.array(weights, np.int64), k)
-    assert as_dict(found) == mined(sets, weights, k, deepest)
-    if any(len(itemset) > deepest for itemset in mined(sets, weights, k)):
-        assert not found.complete
+        patch.setattr(module, "MAX_ITEMS", max_items)
+        itemsets = frequent_itemsets(encode(sets), np.array(weights, np.int64), k)
+    assert as_dict(itemsets) == mine_by_enumeration(sets, weights, k, max_items)
+    assert itemsets.within_budget
+    if any(len(itemset) > max_items for itemset in mine_by_enumeration(sets, weights, k)):
+        assert not itemsets.complete
 
 
 @given(SETS, st.integers(1, 3), st.integers(0, 30))
-def test_a_budget_that_ends_is_told_and_what_is_found_is_still_true(sets, k, budget):
+def test_an_exceeded_budget_is_reported_and_the_returned_itemsets_are_frequent(sets, k, budget):
     weights = [1] * len(sets)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BUDGET", budget)
         patch.setattr(module, "PER_ITEM", 0)
-        found = frequent_itemsets(encoded(sets), np.array(weights, np.int64), k)
-    expected, got = mined(sets, weights, k), as_dict(found)
-    assert got.keys() <= expected.keys()
-    for itemset, (holders, support) in got.items():
-        assert set(holders) <= set(expected[itemset][0])
-        assert k <= support == len(holders)
-        assert holders == sorted(holders)
-    if got != expected:
-        assert not found.complete
+        itemsets = frequent_itemsets(encode(sets), np.array(weights, np.int64), k)
+    expected, returned = mine_by_enumeration(sets, weights, k), as_dict(itemsets)
+    assert returned.keys() <= expected.keys()
+    for itemset, (supersets, support) in returned.items():
+        assert set(supersets) <= set(expected[itemset][0])
+        assert k <= support == len(supersets)
+        assert supersets == sorted(supersets)
+    if returned != expected:
+        assert not itemsets.within_budget
+        assert not itemsets.complete
 
 
-def test_the_longest_sets_stop_growing_first():
+def test_the_longest_sets_are_dropped_first_when_the_budget_is_exceeded():
     sets = [set(range(30)), set(range(30)), {0, 1}, {0, 1}]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BUDGET", 10)
         patch.setattr(module, "PER_ITEM", 0)
-        found = frequent_itemsets(encoded(sets), np.ones(4, np.int64), 2)
-    assert not found.complete
-    assert as_dict(found)[0, 1] == ([2, 3], 2)
+        itemsets = frequent_itemsets(encode(sets), np.ones(4, np.int64), 2)
+    assert not itemsets.complete
+    assert as_dict(itemsets)[0, 1] == ([2, 3], 2)
 
 
 @pytest.mark.parametrize("sets", [[], [set()], [set(), set()], [{1}, {2}]])
-def test_where_nothing_is_frequent_nothing_is_found(sets):
-    found = frequent_itemsets(encoded(sets), np.ones(len(sets), np.int64), 2)
-    assert (len(found.sets), len(found.supersets), len(found.support)) == (0, 0, 0)
-    assert found.complete
+def test_without_a_frequent_item_the_result_is_empty(sets):
+    itemsets = frequent_itemsets(encode(sets), np.ones(len(sets), np.int64), 2)
+    assert (len(itemsets.sets), len(itemsets.supersets), len(itemsets.support)) == (0, 0, 0)
+    assert itemsets.complete
+    mined, supports = itemset_supports(encode(sets), np.ones(len(sets), np.int64), 2, 3)
+    assert (len(mined), len(supports)) == (0, 0)
 
 
-def test_long_sets_do_not_blow_up():
+def test_the_budget_bounds_the_itemsets_of_long_sets():
     rng = np.random.default_rng(0)
     sets = [set(rng.choice(1200, 700, replace=False).tolist()) for _ in range(6)]
-    found = frequent_itemsets(encoded(sets), np.ones(6, np.int64), 2)
-    assert not found.complete
-    assert len(found.supersets) <= module.MAX_ITEMS * module.BUDGET + 6 * 700
+    itemsets = frequent_itemsets(encode(sets), np.ones(6, np.int64), 2)
+    assert not itemsets.complete
+    assert len(itemsets.supersets) <= module.MAX_ITEMS * module.BUDGET + 6 * 700
 
 
 @given(SETS, st.integers(1, 3), st.data())
-def test_the_itemsets_that_lack_one_item_are_found(sets, k, data):
+def test_subsets_of_one_item_less_are_found(sets, k, data):
     budget = data.draw(st.sampled_from([module.BUDGET, 5, 12]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BUDGET", budget)
         patch.setattr(module, "PER_ITEM", 0)
-        found = frequent_itemsets(encoded(sets), np.ones(len(sets), np.int64), k)
-    names = list(as_dict(found))
-    some = st.lists(st.sampled_from(range(len(names))), unique=True) if names else st.just([])
-    chosen = data.draw(some)
+        itemsets = frequent_itemsets(encode(sets), np.ones(len(sets), np.int64), k)
+    names = list(as_dict(itemsets))
+    numbers = st.lists(st.sampled_from(range(len(names))), unique=True) if names else st.just([])
+    chosen = data.draw(numbers)
 
-    subsets = found.subsets_without_one_item(np.array(chosen, np.int64))
+    subsets = itemsets.subsets_without_one_item(np.array(chosen, np.int64))
 
     for c, row in zip(chosen, subsets.tolist(), strict=True):
-        due = {names[c][:at] + names[c][at + 1 :] for at in range(len(names[c]))} - {()}
-        assert sorted(names[at] for at in row if at >= 0) == sorted(due)
+        itemset = names[c]
+        expected = {itemset[:i] + itemset[i + 1 :] for i in range(len(itemset))} - {()}
+        assert sorted(names[number] for number in row if number >= 0) == sorted(expected)

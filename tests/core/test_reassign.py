@@ -1,4 +1,4 @@
-"""Attach and reassign, held against every center tried one by one."""
+"""Reassigning records to nearer centers, against a comparison with every center."""
 
 import numpy as np
 import pytest
@@ -14,137 +14,131 @@ from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
 
 SETS = st.lists(st.frozensets(st.integers(0, 4)), min_size=1, max_size=6)
+CENTERS = st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=1, max_size=5)
 
 
-def encoded(sets):
-    """Sets of numbers below 5 as they are, with no vocabulary in between."""
-    items = [item for one in sets for item in sorted(one)]
-    return Records(
-        np.array(items, np.int64),
-        np.cumsum([0, *map(len, sets)]),
-        np.arange(len(sets)),
-    )
+def encode(sets):
+    """Sets of numbers below 5 as records with these numbers as items."""
+    items = [item for members in sets for item in sorted(members)]
+    return Records(np.array(items, np.int64), np.cumsum([0, *map(len, sets)]), np.arange(len(sets)))
 
 
-def by_hand(one, centers, operations):
-    """The most that a center saves of a set, and the first such center; 0 is withdrawal."""
-    best, where = 0, WITHDRAWN
+def best_center(members, centers, operations):
+    """The first center with the greatest saving, and the saving; 0 for withdrawal."""
+    best, saving = WITHDRAWN, 0
     for c, center in enumerate(centers):
-        saved = len(one) - len(one ^ center)
-        if operations == "deletions" and not center <= one:
+        if operations == "deletions" and not center <= members:
             continue
-        if saved > best:
-            best, where = saved, c
-    return where, best
+        if len(members) - len(members ^ center) > saving:
+            best, saving = c, len(members) - len(members ^ center)
+    return best, saving
 
 
-@given(SETS, st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=1, max_size=5))
-def test_the_nearest_center_is_found_and_withdrawal_where_none_saves(sets, centers):
+@given(SETS, CENTERS)
+def test_the_nearest_center_is_returned_or_withdrawal_if_none_saves(sets, centers):
     for operations in ("both", "deletions"):
-        expected = [by_hand(one, centers, operations) for one in sets]
+        expected = [best_center(members, centers, operations) for members in sets]
         for pairs in (module.PAIRS_AT_ONCE, 1, 3):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(module, "PAIRS_AT_ONCE", pairs)
-                target, saved = nearest_centers(
-                    encoded(sets), encoded(centers), Params(2, operations=operations)
+                target, saving = nearest_centers(
+                    encode(sets), encode(centers), Params(2, operations=operations)
                 )
-            assert list(zip(target.tolist(), saved.tolist(), strict=True)) == expected
+            assert list(zip(target.tolist(), saving.tolist(), strict=True)) == expected
 
 
-@given(
-    SETS, st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=1, max_size=5), st.data()
-)
-def test_only_centers_that_save_more_than_the_present_one_are_found(sets, centers, data):
-    least = [data.draw(st.integers(-2, len(one))) for one in sets]
+@given(SETS, CENTERS, st.data())
+def test_only_centers_that_save_more_than_the_minimum_are_returned(sets, centers, data):
+    min_saving = [data.draw(st.integers(-2, len(members))) for members in sets]
     for operations in ("both", "deletions"):
-        expected = [by_hand(one, centers, operations) for one in sets]
-        due = [
-            found if found[1] > have else (WITHDRAWN, 0)
-            for found, have in zip(expected, least, strict=True)
+        best = [best_center(members, centers, operations) for members in sets]
+        expected = [
+            pair if pair[1] > minimum else (WITHDRAWN, 0)
+            for pair, minimum in zip(best, min_saving, strict=True)
         ]
 
-        target, saved = nearest_centers(
-            encoded(sets), encoded(centers), Params(2, operations=operations), np.array(least)
+        target, saving = nearest_centers(
+            encode(sets), encode(centers), Params(2, operations=operations), np.array(min_saving)
         )
 
-        assert list(zip(target.tolist(), saved.tolist(), strict=True)) == due
+        assert list(zip(target.tolist(), saving.tolist(), strict=True)) == expected
 
 
 @given(SETS, st.data())
-def test_what_a_record_saves_is_its_size_less_its_cost(sets, data):
-    center = st.frozensets(st.integers(0, 4), min_size=1)
-    centers = data.draw(st.lists(center, min_size=1, max_size=3))
-    where = st.integers(WITHDRAWN, len(centers) - 1)
-    rows = data.draw(st.lists(where, min_size=len(sets), max_size=len(sets)))
-    records = encoded([*sets, frozenset(range(5))])  # so that every item is known
-    rows = [*rows, 0]
-    saved = savings(records, np.array(rows), encoded(centers)).tolist()
-    for one, row, value in zip([*sets, frozenset(range(5))], rows, saved, strict=True):
-        assert value == (0 if row == WITHDRAWN else len(one) - len(one ^ centers[row]))
+def test_the_saving_of_a_record_is_its_size_less_its_cost(sets, data):
+    centers = data.draw(CENTERS)
+    row = st.integers(WITHDRAWN, len(centers) - 1)
+    rows = [*data.draw(st.lists(row, min_size=len(sets), max_size=len(sets))), 0]
+    sets = [*sets, frozenset(range(5))]  # so that the records contain every item
+    saving = savings(encode(sets), np.array(rows), encode(centers)).tolist()
+    for members, row, value in zip(sets, rows, saving, strict=True):
+        assert value == (0 if row == WITHDRAWN else len(members) - len(members ^ centers[row]))
 
 
-def feasible(seed):
+def feasible_labels(seed):
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(5, 50)), int(rng.integers(2, 5))
-    data = random_records(rng, n, int(rng.integers(2, 8)), (None, n // 2, 6)[seed % 3])
+    records = random_records(rng, n, int(rng.integers(2, 8)), (None, n // 2, 6)[seed % 3])
     labels = rng.integers(WITHDRAWN, max(n // (2 * k), 1), n)
     for label in np.unique(labels):
-        if len(np.unique(data.users[labels == label])) < k:
+        if len(np.unique(records.users[labels == label])) < k:
             labels[labels == label] = WITHDRAWN
-    return data, labels, k
+    return records, labels, k
 
 
 @pytest.mark.parametrize("operations", ["both", "deletions"])
-def test_rescue_never_costs_more_and_keeps_k_users(operations):
+def test_the_cost_never_rises_and_every_group_keeps_k_users(operations):
     cheaper = 0
     for seed in range(80):
-        data, labels, k = feasible(seed)
-        found = reassign(data, labels, Params(k, operations=operations))
-        before = grouping_cost(data, labels.tolist(), operations)
-        after = grouping_cost(data, found.tolist(), operations)
+        records, labels, k = feasible_labels(seed)
+        reassigned = reassign(records, labels, Params(k, operations=operations))
+        before = grouping_cost(records, labels.tolist(), operations)
+        after = grouping_cost(records, reassigned.tolist(), operations)
         assert after <= before
-        assert (fewest_users(data, found.tolist()) or k) >= k
+        assert (fewest_users(records, reassigned.tolist()) or k) >= k
         cheaper += after < before
     assert cheaper > 20
 
 
-def test_rescue_does_not_touch_additions():
-    data, labels, k = feasible(0)
-    assert reassign(data, labels, Params(k, operations="additions")) is labels
+def test_under_additions_the_labels_are_returned_unchanged():
+    records, labels, k = feasible_labels(0)
+    assert reassign(records, labels, Params(k, operations="additions")) is labels
 
 
-def test_a_withdrawn_record_joins_the_center_that_saves_most_of_it():
-    data = Records.from_sets([{1, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4, 5}, {1}, {5}])
+def test_a_withdrawn_record_joins_the_center_with_the_greatest_saving():
+    records = Records.from_sets([{1, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4, 5}, {1}, {5}])
     labels = np.array([0, 0, 1, 1, -1, -1, -1])
-    rows = reassign(data, labels, Params(2)).tolist()
+    rows = reassign(records, labels, Params(2)).tolist()
     assert rows[4] == rows[2] == rows[3]
-    # {1} would cost one addition at {1, 2}, as much as withdrawing it; {5} has no center.
+    # {1} costs one addition at {1, 2}, as much as withdrawing it; no center contains 5.
     assert rows[5:] == [WITHDRAWN, WITHDRAWN]
 
 
-def test_nobody_leaves_a_group_that_needs_them():
-    # The third record is {3} in all but its group, which without it has one user too few.
-    data = Records.from_sets([{1}, {1}, {3}, {3}, {3}, {1}])
+def test_a_group_of_k_users_loses_no_record():
+    # The third record would be nearer to the center {3}, but its group has only k users.
+    sets = [{1}, {1}, {3}, {3}, {3}, {1}]
     labels = np.array([0, 0, 0, 1, 1, 1])
-    rows = reassign(data, labels, Params(3))
-    assert (fewest_users(data, rows.tolist()) or 3) >= 3
-    twice = Records.from_sets([{1}, {1}, {3}, {3}, {3}, {1}], [0, 1, 1, 2, 3, 4])
-    free = reassign(twice, labels, Params(2)).tolist()
-    assert free[2] == free[3]
+    records = Records.from_sets(sets)
+    rows = reassign(records, labels, Params(3))
+    assert (fewest_users(records, rows.tolist()) or 3) >= 3
+    # With a second record of its user in the group, the third record may leave.
+    records = Records.from_sets(sets, [0, 1, 1, 2, 3, 4])
+    rows = reassign(records, labels, Params(2)).tolist()
+    assert rows[2] == rows[3]
 
 
-def test_nothing_to_attach_to_is_fine():
-    data = Records.from_sets([{1}, {2}, set()])
+def test_without_any_center_all_records_stay_withdrawn():
+    records = Records.from_sets([{1}, {2}, set()])
     withdrawn = np.full(3, WITHDRAWN)
     for operations in OPERATIONS:
-        found = reassign(data, withdrawn, Params(2, operations=operations))
-        assert found.tolist() == withdrawn.tolist()
+        rows = reassign(records, withdrawn, Params(2, operations=operations))
+        assert rows.tolist() == withdrawn.tolist()
 
 
-def test_rescue_stops_where_nothing_is_gained():
+def test_repeated_reassignment_reaches_a_fixed_point():
     for seed in range(20):
-        data, labels, k = feasible(seed)
-        rows, _ = flip(data, reassign(data, labels, Params(k)))
+        records, labels, k = feasible_labels(seed)
+        rows, _ = flip(records, reassign(records, labels, Params(k)))
         for _ in range(9):
-            rows = reassign(data, rows, Params(k))
-        assert (reassign(data, rows, Params(k)) == rows).all()
+            rows = reassign(records, rows, Params(k))
+        assert (reassign(records, rows, Params(k)) == rows).all()
