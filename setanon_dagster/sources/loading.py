@@ -163,13 +163,13 @@ class RowLoader:
         names = ", ".join(part.split()[0] for part in _COLUMNS[self.source.kind].split(", "))
         rows = f"FROM {self.table} WHERE reason"
         return ReadResult(
-            self.connection.sql(f"SELECT {names}, line {rows} IS NULL"),
-            self.connection.sql(f"SELECT line, reason {rows} IS NOT NULL"),
-            self.lines,
-            accepted,
-            reasons,
-            self.outside_window,
-            self.blank_lines,
+            accepted=self.connection.sql(f"SELECT {names}, line {rows} IS NULL"),
+            rejected=self.connection.sql(f"SELECT line, reason {rows} IS NOT NULL"),
+            lines=self.lines,
+            accepted_lines=accepted,
+            rejected_by_reason=reasons,
+            outside_window=self.outside_window,
+            blank_lines=self.blank_lines,
         )
 
     def _check_counts(self, accepted: int, reasons: dict[str, int]) -> None:

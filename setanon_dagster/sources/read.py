@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import duckdb
 import pyarrow as pa
@@ -19,12 +18,10 @@ import pyarrow as pa
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
-from setanon_dagster.sources.source import Source
+from setanon_dagster.sources.source import PARQUET_SUFFIXES, Source
 from setanon_dagster.sources.table_reader import quote_identifier, table_batches
 from setanon_dagster.sources.text_reader import text_batches
 from setanon_dagster.storage.prefetch import prefetch
-
-PARQUET_SUFFIXES: Final = {".parquet", ".pq"}
 
 
 def read_source(
