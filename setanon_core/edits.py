@@ -253,7 +253,7 @@ def _insert(queries: list[list[int]], item: int, neighbours: _Neighbours) -> Non
         # Both neighbours, then either one, then the edge of a query, then the first position.
         return pairs.get((left, right), 0), words, before + after - words, -q, -at
 
-    # All other positions score 0, and the very first one is an edge.
+    # All other positions score 0, and the first position of all is an edge.
     slots = {(q, at) for q, query in enumerate(queries) for at in (0, len(query))}
     for q, query in enumerate(queries):
         slots.update((q, at + 1) for at in _occurrences(query, lefts))

@@ -71,8 +71,11 @@ def column_values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN
     if isinstance(column, np.ndarray | list | tuple):
         return column
     kind = str(getattr(column, "type", getattr(column, "dtype", "")))
-    if kind.startswith(("timestamp", "date", "Datetime", "Date", "int", "uint", "Int", "UInt")):
-        return _array(column)
+    if kind.startswith(("timestamp", "date", "Date", "int", "uint", "Int", "UInt")):
+        array = _array(column)
+        # Integers with missing values become floats: read them as objects, missing ones as None.
+        if array.dtype.kind in "iuM":
+            return array
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             values: list[Any] = getattr(column, method)()
@@ -85,12 +88,10 @@ def column_values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN
     )
 
 
-def _array(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN401 - any column
-    # pandas makes an array of objects of times with a zone, unless a unit is asked for.
+def _array(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - any column
+    # pandas converts times with a zone to an array of objects unless a unit is given.
     unit = getattr(getattr(column, "dtype", None), "unit", None)
-    array = np.asarray(column, f"datetime64[{unit}]" if unit else None)
-    # Integers with missing values would become floats, users 1 and 1.0: keep the objects.
-    return array if array.dtype.kind in "iuM" else list(column)
+    return np.asarray(column, f"datetime64[{unit}]" if unit else None)
 
 
 def _column_names(table: Table) -> list[str]:

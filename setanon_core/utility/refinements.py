@@ -114,7 +114,7 @@ def refinement_measures(texts: Versions[QueryTexts]) -> list[UtilityMeasure]:
             f"steps: {kind.name.lower()}",
             "Share of the steps from query to query of a thread that are of this kind.",
             counts,
-            lambda own, kind=kind: share(int(own[kind]), int(own.sum())),  # type: ignore[misc]
+            lambda other, kind=kind: share(int(other[kind]), int(other.sum())),  # type: ignore[misc]
             int(counts.original.sum()),
         )
         for kind in Step

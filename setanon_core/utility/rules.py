@@ -47,8 +47,8 @@ Rules = dict[Rule, tuple[float, int]]
 def itemsets(baskets: Sequence[Items], min_support: int) -> dict[Items, int]:
     """The itemsets of one to three items in at least `min_support` baskets, with their support.
 
-    >>> found = itemsets([("tea", "milk"), ("milk", "tea", "rum"), ("rum",)], 2)
-    >>> sorted(found.items())
+    >>> supports = itemsets([("tea", "milk"), ("milk", "tea", "rum"), ("rum",)], 2)
+    >>> sorted(supports.items())
     [(('milk',), 2), (('milk', 'tea'), 2), (('rum',), 2), (('tea',), 2)]
     """
     rows, words, vocabulary = encode_words(baskets)

@@ -351,6 +351,22 @@ def test_nulls_of_an_arrow_table_are_refused(column):
 
 
 @pytest.mark.parametrize(
+    "numbers",
+    [
+        pa.array([1, 2, 3, 4, 5, None]),
+        pa.chunked_array([[1, 2, 3, 4], [5, None]]),
+        pd.Series([1, 2, 3, 4, 5, None], dtype="Int64"),
+        pd.Series([1, 2, 3, 4, 5, None]),
+        pd.Series([1, 2, 3, 4, 5, None], dtype=pd.ArrowDtype(pa.int64())),
+    ],
+    ids=["arrow", "chunked", "nullable", "float", "arrow-backed"],
+)
+def test_missing_numbers_of_users_are_refused(numbers):
+    with pytest.raises(MalformedInputError, match="1 have none"):
+        anonymize_log(LOG | {"user": numbers}, 2)
+
+
+@pytest.mark.parametrize(
     "column",
     [
         pd.Series([["a", "b"], ["a", "b"], ["c"]]),

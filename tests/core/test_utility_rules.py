@@ -93,7 +93,7 @@ def test_precision_does_not_count_missing_rules():
 
 
 def test_the_most_frequent_sets_have_two_or_three_items():
-    found = {("ale",): 9, ("ale", "cod"): 2, ("ale", "bun"): 2, ("ale", "bun", "cod"): 1}
+    supports = {("ale",): 9, ("ale", "cod"): 2, ("ale", "bun"): 2, ("ale", "bun", "cod"): 1}
 
-    assert top_sets(found, 2) == [("ale", "bun"), ("ale", "cod")]
-    assert top_sets(found) == [("ale", "bun"), ("ale", "cod"), ("ale", "bun", "cod")]
+    assert top_sets(supports, 2) == [("ale", "bun"), ("ale", "cod")]
+    assert top_sets(supports) == [("ale", "bun"), ("ale", "cod"), ("ale", "bun", "cod")]

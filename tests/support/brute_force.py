@@ -1,4 +1,4 @@
-"""Slow and obvious: the cheapest grouping of a handful of records, by trying all of them."""
+"""Brute force: the optimal grouping of a few records, and the cost of a grouping."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -17,13 +17,13 @@ def partitions(n: int, k: int) -> Iterator[list[list[int]]]:
                 yield [list(group) for group in groups]
             return
         for group in [*groups, []]:
-            fresh = not group
-            if fresh:
+            is_new = not group
+            if is_new:
                 groups.append(group)
             group.append(position)
             yield from extend(position + 1, groups)
             group.pop()
-            if fresh:
+            if is_new:
                 groups.pop()
 
     yield from extend(0, [])
@@ -36,12 +36,12 @@ def flips(group: Sequence[frozenset[int]]) -> int:
 
 
 def additions(group: Sequence[frozenset[int]]) -> int:
-    """Cost of a group whose records may only grow."""
+    """Cost of a group if items may only be added."""
     return len(group) * len(frozenset().union(*group)) - sum(map(len, group))
 
 
 def deletions(group: Sequence[frozenset[int]]) -> int:
-    """Cost of a group whose records may only shrink."""
+    """Cost of a group if items may only be deleted."""
     return sum(map(len, group)) - len(group) * len(frozenset.intersection(*group))
 
 
@@ -56,7 +56,7 @@ def discrete(group: Sequence[frozenset[int]]) -> int:
 
 
 def price_of(price: Price, records: Sequence[frozenset[int]], labels: Iterable[int]) -> int:
-    """Cost of a grouping, group by group."""
+    """Total cost of the groups with these labels."""
     groups: dict[int, list[frozenset[int]]] = {}
     for record, label in zip(records, labels, strict=True):
         groups.setdefault(int(label), []).append(record)
@@ -79,7 +79,7 @@ def optimum(
     users: Sequence[int] | None = None,
     withdraw: bool = False,
 ) -> int:
-    """Least cost of any grouping, by dynamic programming over subsets of the records.
+    """Optimal cost of any grouping, by dynamic programming over subsets of the records.
 
     Every group needs k distinct users. Without repeated users no group of 2k or more is needed,
     because splitting never raises a price of this module.
@@ -94,11 +94,11 @@ def optimum(
         first, others = rest[0], rest[1:]
         best = len(records[first]) + least(others) if withdraw else float("inf")
         for size in range(k - 1, min(largest, len(rest))):
-            for mates in combinations(others, size):
-                group = (first, *mates)
+            for members in combinations(others, size):
+                group = (first, *members)
                 if len({owners[member] for member in group}) < k:
                     continue
-                left = tuple(member for member in others if member not in mates)
+                left = tuple(member for member in others if member not in members)
                 if left and len(left) < k and not withdraw:
                     continue
                 best = min(best, cost(group) + least(left))
