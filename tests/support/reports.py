@@ -1,7 +1,10 @@
-"""A small report, made up, and pages taken apart."""
+"""A small report, stage files of a small release, and a parser of pages."""
 
 from dataclasses import replace
 from html.parser import HTMLParser
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.report.model import (
@@ -58,12 +61,65 @@ THREADS = (
 
 
 def certified(report=SMALL, **changes):
-    """The report, with another certificate."""
+    """The report with these changes of its certificate."""
     return replace(report, certificate={**report.certificate, **changes})
 
 
+TYPED = {
+    0: ("ann", "pine straw ashby"), 1: ("bob", "pine straw ashby"), 2: ("cem", "pine straw mulch"),
+    3: ("ann", "garden hose"), 4: ("bob", "garden"), 5: ("dan", "hose garden"),
+    6: ("gil", "xylotrope quimsby"), 7: ("hal", "pine garden hose straw quay"),
+    8: ("ann", "pine straw ashby"),
+}  # fmt: skip
+"""User and query of each thread of a small release."""
+
+CENTERS = {0: "pine straw", 1: "garden hose"}
+GROUPS = {0: 0, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 8: 0}
+"""Group of each thread: ann is in the first twice, bob lacks a hose; 6 and 7 are withdrawn."""
+
+ROUNDS = [("star", 3, 9, 4), ("reassign", 1, 9, 2), ("total", 1, 11, 2)]
+
+
+def thread_id(thread):
+    return f"{thread:032x}"
+
+
+def write_stages(folder):
+    """Write the stage files of the small release; return their paths by stage."""
+    tables = {
+        "clusters": [
+            {"thread": thread, "user": user, "words": text.split(), "lengths": [len(text.split())],
+             "items": sorted(set(text.split()))}
+            for thread, (user, text) in TYPED.items()
+        ],
+        "ledger": [
+            {"thread_id": thread_id(thread), "thread": thread, "user": TYPED[thread][0]}
+            for thread in GROUPS
+        ],
+        "anonymized_threads": [
+            {"thread_id": thread_id(thread), "group": group, "position": 0, "query": CENTERS[group]}
+            for thread, group in GROUPS.items()
+        ],
+        "cost_report": [
+            {"k": k, "method": method, "round": name, "additions": a, "deletions": d,
+             "withdrawals": w}
+            for k, method in ((3, "best"), (3, "paper"), (4, "best"))
+            for name, a, d, w in ROUNDS
+        ],
+    }  # fmt: skip
+    for stage, rows in tables.items():
+        parquet.write_table(pa.Table.from_pylist(rows), folder / f"{stage}.parquet")
+    return {stage: folder / f"{stage}.parquet" for stage in tables}
+
+
+def stage_certificate(**changes):
+    """Certificate of the small release."""
+    cost = {**COST, "additions": 1, "deletions": 11, "threads": 9, "keywords": 24}
+    return certified(cost=cost, **changes).certificate
+
+
 class Page(HTMLParser):
-    """The elements of a page: names, attributes, and the text of each kind."""
+    """Elements of a page with their attributes, and its text by element name."""
 
     def __init__(self, text):
         super().__init__()
@@ -84,8 +140,8 @@ class Page(HTMLParser):
         if self.open:
             self.texts.setdefault(self.open[-1], []).append(data)
 
-    def of(self, tag):
+    def attributes(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
 
-    def said(self):
+    def text(self):
         return " ".join("".join("".join(texts) for texts in self.texts.values()).split())
