@@ -1,4 +1,4 @@
-"""Algorithm 1 against a slow and obvious one: count each item of each group, decide, compare."""
+"""Algorithm 1 and its cost against a direct implementation with Python sets."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ OPERATION = st.sampled_from(OPERATIONS)
 
 @st.composite
 def grouped(draw):
-    """Some sets of numbers, and a label for each; labels have gaps, and some are WITHDRAWN."""
+    """Sets of numbers, and a label for each; labels have gaps, and some are WITHDRAWN."""
     sets = draw(st.lists(st.frozensets(st.integers(0, 5), max_size=5), max_size=12))
     label = st.sampled_from([WITHDRAWN, 0, 3, 4, 900])
     return sets, draw(st.lists(label, min_size=len(sets), max_size=len(sets)))
@@ -37,8 +37,8 @@ CENTER = {
 }
 
 
-def oracle(sets, labels, operations):
-    """The published set of each record; None where its center is empty or it was withdrawn."""
+def expected_sets(sets, labels, operations):
+    """The published set of each record; None if its center is empty or it is withdrawn."""
     groups = {}
     for members, label in zip(sets, labels, strict=True):
         groups.setdefault(label, []).append(members)
@@ -46,9 +46,9 @@ def oracle(sets, labels, operations):
     return [None if label == WITHDRAWN else centers[label] or None for label in labels]
 
 
-def flipped(sets, labels, operations):
-    """What `flip` publishes for each record, its labels, centers and the records."""
-    # A record with all items pins the numbers of the items; it is taken off again.
+def flip_sets(sets, labels, operations):
+    """Run `flip`: the published set of each record, the labels, the centers and the records."""
+    # An additional record with all items fixes the item numbers; it is removed again.
     records = Records.from_sets([*sets, range(6)]).take(np.arange(len(sets)))
     rows, centers = flip(records, np.asarray(labels, np.int64), operations)
     contents = [
@@ -61,22 +61,22 @@ def flipped(sets, labels, operations):
 
 @given(grouped(), OPERATION)
 def test_every_record_becomes_the_center_of_its_group(data, operations):
-    published, *_ = flipped(*data, operations)
-    assert published == oracle(*data, operations)
+    published, *_ = flip_sets(*data, operations)
+    assert published == expected_sets(*data, operations)
 
 
 @given(grouped(), OPERATION)
-def test_centers_are_distinct_filled_and_in_use_and_come_in_order(data, operations):
-    _, rows, centers, _ = flipped(*data, operations)
+def test_centers_are_distinct_nonempty_used_and_sorted(data, operations):
+    _, rows, centers, _ = flip_sets(*data, operations)
     assert centers.ranks.tolist() == list(range(len(centers)))
     assert (centers.sizes > 0).all()
     assert set(rows.tolist()) - {WITHDRAWN} == set(range(len(centers)))
 
 
 @given(grouped(), OPERATION)
-def test_the_cost_is_the_sum_of_hamming_distances_told_apart(data, operations):
+def test_additions_and_deletions_sum_to_the_hamming_distances(data, operations):
     sets, _ = data
-    published, rows, centers, records = flipped(*data, operations)
+    published, rows, centers, records = flip_sets(*data, operations)
     pairs = [(old, new or frozenset()) for old, new in zip(sets, published, strict=True)]
     cost = cost_of(records, rows, centers)
     assert cost.additions == sum(len(new - old) for old, new in pairs)
@@ -86,33 +86,33 @@ def test_the_cost_is_the_sum_of_hamming_distances_told_apart(data, operations):
 
 
 @given(grouped(), st.lists(st.frozensets(st.integers(0, 9), min_size=1), min_size=1, max_size=4))
-def test_the_cost_is_right_for_centers_that_no_algorithm_made(data, centers):
+def test_the_cost_is_exact_for_arbitrary_centers(data, centers):
     sets, labels = data
     rows = [label if label == WITHDRAWN else label % len(centers) for label in labels]
-    both = Records.from_sets([*sets, *centers, range(10)])
-    records = both.take(np.arange(len(sets)))
-    own = both.take(np.arange(len(sets), len(sets) + len(centers)))
-    cost = cost_of(records, np.asarray(rows, np.int64), own)
-    new = [frozenset() if row == WITHDRAWN else centers[row] for row in rows]
-    assert cost.additions == sum(len(b - a) for a, b in zip(sets, new, strict=True))
-    assert cost.deletions == sum(len(a - b) for a, b in zip(sets, new, strict=True))
+    encoded = Records.from_sets([*sets, *centers, range(10)])
+    records = encoded.take(np.arange(len(sets)))
+    center_sets = encoded.take(np.arange(len(sets), len(sets) + len(centers)))
+    cost = cost_of(records, np.asarray(rows, np.int64), center_sets)
+    new_sets = [frozenset() if row == WITHDRAWN else centers[row] for row in rows]
+    assert cost.additions == sum(len(b - a) for a, b in zip(sets, new_sets, strict=True))
+    assert cost.deletions == sum(len(a - b) for a, b in zip(sets, new_sets, strict=True))
     assert cost.withdrawals == rows.count(WITHDRAWN)
 
 
 @given(grouped())
-def test_restricted_operations_never_do_what_is_forbidden(data):
-    _, rows, centers, records = flipped(*data, "additions")
-    kept = rows != WITHDRAWN
-    inside = records.take(np.flatnonzero(kept))
-    assert cost_of(inside, rows[kept], centers).deletions == 0
-    _, rows, centers, records = flipped(*data, "deletions")
+def test_a_forbidden_operation_is_never_used(data):
+    _, rows, centers, records = flip_sets(*data, "additions")
+    published = rows != WITHDRAWN
+    published_records = records.take(np.flatnonzero(published))
+    assert cost_of(published_records, rows[published], centers).deletions == 0
+    _, rows, centers, records = flip_sets(*data, "deletions")
     assert cost_of(records, rows, centers).additions == 0
 
 
 @given(grouped(), OPERATION)
-def test_flipping_what_was_flipped_changes_nothing(data, operations):
-    published, rows, _, _ = flipped(*data, operations)
-    again, *_ = flipped([new or frozenset() for new in published], rows.tolist(), operations)
+def test_flipping_published_sets_changes_nothing(data, operations):
+    published, rows, _, _ = flip_sets(*data, operations)
+    again, *_ = flip_sets([new or frozenset() for new in published], rows.tolist(), operations)
     assert again == published
 
 
@@ -120,38 +120,38 @@ def test_flipping_what_was_flipped_changes_nothing(data, operations):
     ("operations", "published"),
     [("both", [{1}] * 4), ("additions", [{1, 2, 3}] * 4), ("deletions", [{1}] * 4)],
 )
-def test_groups_with_the_same_center_become_one(operations, published):
+def test_groups_with_equal_centers_are_merged(operations, published):
     sets = [frozenset(s) for s in ({1, 2}, {1, 3}, {1, 3}, {1, 2})]
-    new, rows, centers, _ = flipped(sets, [8, 8, 5, 5], operations)
+    new, rows, centers, _ = flip_sets(sets, [8, 8, 5, 5], operations)
     assert new == published
     assert rows.tolist() == [0, 0, 0, 0]
     assert len(centers) == 1
 
 
-def test_a_tie_deletes_and_an_empty_center_withdraws_its_group():
-    new, rows, centers, records = flipped([frozenset({1}), frozenset({2})], [0, 0], "both")
+def test_a_tie_deletes_the_item_and_a_group_with_an_empty_center_is_withdrawn():
+    new, rows, centers, records = flip_sets([frozenset({1}), frozenset({2})], [0, 0], "both")
     assert new == [None, None]
     assert len(centers) == 0
     cost = cost_of(records, rows, centers)
     assert (cost.additions, cost.deletions, cost.withdrawals) == (0, 2, 2)
 
 
-def test_an_empty_record_may_be_filled_but_not_by_deletions():
+def test_items_are_added_to_an_empty_record_unless_only_deletions_are_allowed():
     sets = [frozenset({1}), frozenset({1}), frozenset()]
-    assert flipped(sets, [0, 0, 0], "both")[0] == [{1}] * 3
-    assert flipped(sets, [0, 0, 0], "additions")[0] == [{1}] * 3
-    assert flipped(sets, [0, 0, 0], "deletions")[0] == [None] * 3
+    assert flip_sets(sets, [0, 0, 0], "both")[0] == [{1}] * 3
+    assert flip_sets(sets, [0, 0, 0], "additions")[0] == [{1}] * 3
+    assert flip_sets(sets, [0, 0, 0], "deletions")[0] == [None] * 3
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)
-def test_nothing_at_all_is_flipped_to_nothing(operations):
-    assert flipped([], [], operations)[0] == []
-    assert flipped([frozenset()] * 3, [0, 0, 0], operations)[0] == [None] * 3
-    assert flipped([frozenset({1})] * 3, [WITHDRAWN] * 3, operations)[0] == [None] * 3
+def test_without_items_or_groups_nothing_is_published(operations):
+    assert flip_sets([], [], operations)[0] == []
+    assert flip_sets([frozenset()] * 3, [0, 0, 0], operations)[0] == [None] * 3
+    assert flip_sets([frozenset({1})] * 3, [WITHDRAWN] * 3, operations)[0] == [None] * 3
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)
-def test_the_cost_of_a_flip_is_that_of_its_centers(operations):
+def test_flip_cost_is_the_cost_of_the_centers_of_flip(operations):
     rng = np.random.default_rng(2)
     for _ in range(50):
         data = random_records(rng, int(rng.integers(1, 12)), 5)
@@ -161,15 +161,15 @@ def test_the_cost_of_a_flip_is_that_of_its_centers(operations):
 
 
 @given(st.integers(0, 99), st.sampled_from(OPERATIONS))
-def test_groups_may_have_any_numbers(seed, operations):
+def test_labels_may_be_any_integers(seed, operations):
     data = random_records(np.random.default_rng(seed), 9, 5)
     labels = np.arange(len(data)) // 2
-    # Further apart than could be counted one by one, and below zero, but never -1.
-    named = np.where(labels % 2, 10**15 + labels, -2 * (9 + labels))
+    # Too large for an array of counts, and negative, but never -1.
+    other_labels = np.where(labels % 2, 10**15 + labels, -2 * (9 + labels))
 
     rows, centers = flip(data, labels, operations)
-    others, same = flip(data, named, operations)
+    other_rows, other_centers = flip(data, other_labels, operations)
 
-    assert others.tolist() == rows.tolist()
-    assert same.items.tolist() == centers.items.tolist()
-    assert flip_cost(data, named, operations) == flip_cost(data, labels, operations)
+    assert other_rows.tolist() == rows.tolist()
+    assert other_centers.items.tolist() == centers.items.tolist()
+    assert flip_cost(data, other_labels, operations) == flip_cost(data, labels, operations)
