@@ -44,7 +44,7 @@ class ReleaseOptions(TypedDict, total=False):
 
 def sweep(  # noqa: PLR0913 - the columns, keyword-only
     data: Log | Baskets | Table | Iterable[Sequence[Any]],
-    k: Iterable[int] = DEFAULT_KS,
+    k: int | Iterable[int] = DEFAULT_KS,
     *,
     user: str | None = None,
     time: str = "time",
@@ -62,7 +62,7 @@ def sweep(  # noqa: PLR0913 - the columns, keyword-only
     >>> sweep(log, k=[2, 3]).to_frame()["retained"]
     [0.75, 0.75]
     """
-    ks = [check_k(each) for each in k]
+    ks = [check_k(each) for each in (k if isinstance(k, Iterable) else [k])]
     options = ReleaseParams(min(ks, default=2), **params)
     source = read_input(data, user=user, time=time, query=query, record=record, item=item)
     if isinstance(source, Baskets):

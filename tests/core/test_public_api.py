@@ -13,6 +13,7 @@ import pytest
 import setanon_core
 from setanon_core import (
     Baskets,
+    InvalidParameterError,
     Log,
     MalformedInputError,
     Params,
@@ -231,7 +232,14 @@ def test_a_sweep_costs_the_same_as_each_release():
     assert costs.points == tuple(release_log_of(LOG, k=k, method="paper").cost for k in (2, 3))
     assert baskets.points == (anonymize_baskets(BASKETS, k=2).cost,)
     assert sweep(Baskets(BASKETS["record"], BASKETS["item"]), k=[2]) == baskets
+    assert sweep(LOG, k=2).points == sweep(LOG, k=[2]).points
     assert sweep(LOG, k=[]).to_frame()["k"] == []
+
+
+@pytest.mark.parametrize("k", [1, [2, 1], "23", None, [2.0]])
+def test_a_sweep_refuses_invalid_k(k):
+    with pytest.raises(InvalidParameterError, match=r"^k must be"):
+        sweep(LOG, k=k)
 
 
 def test_columns_may_have_any_names():
