@@ -1,4 +1,7 @@
-"""Whatever was or was not checked before: what is not k-anonymous is not published."""
+"""Dagster runs that bypass or fail the checks: a release that is not k-anonymous is not published.
+
+One run per way to bypass a check; what the gate refuses is tested in test_publish without Dagster.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -25,27 +28,28 @@ from support.trial import (  # noqa: E402 - after the skip
     spoil,
 )
 
+from setanon_core.errors import SetanonError  # noqa: E402
 from setanon_dagster import assets  # noqa: E402
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
+from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish  # noqa: E402
 
 ANONYMIZED = dg.AssetKey(["trial", "anonymized_threads"])
 
 
 def one_user_fewer(table):
-    """One of the k threads of a set gets another set, which k users share."""
-    query = table["query"].to_pylist()
-    [place, *_] = [n for n, text in enumerate(query) if text == "copper kettle"]
-    query[place] = "pine straw"
-    return table.set_column(table.column_names.index("query"), "query", [query])
+    """Replace the set of one of its k threads by another set, which k users share."""
+    queries = table["query"].to_pylist()
+    queries[queries.index("copper kettle")] = "pine straw"
+    return table.set_column(table.column_names.index("query"), "query", [queries])
 
 
-def shared_by(table):
+def threads_per_set(table):
     return Counter(map(frozenset, (text.split() for text in table["query"].to_pylist())))
 
 
 @pytest.fixture
-def unpublished(stored):
-    """A place where a bad file lies between the stages; afterwards all must be as it was."""
+def bad_stage(stored):
+    """A config whose stored threads are not k-anonymous; asserts that nothing is published."""
     spoil(stored, "anonymized_threads", one_user_fewer)
     before, link = public_files(stored), latest(stored)
     assert link
@@ -56,44 +60,46 @@ def unpublished(stored):
 
 
 @pytest.fixture
-def careless(monkeypatch):
-    """An anonymizer that leaves a set to k - 1 users."""
-    real = assets.anonymize_clusters
+def bad_anonymizer(monkeypatch):
+    """An anonymizer that publishes a set of k - 1 users."""
+    original = assets.anonymize_clusters
 
     def anonymize(clusters, params, *_):
-        found = real(clusters, params)
-        threads = one_user_fewer(found.threads.read_all())
-        assert min(shared_by(threads).values()) == K - 1
-        return replace(found, threads=threads.to_reader())
+        result = original(clusters, params)
+        threads = one_user_fewer(result.threads.read_all())
+        assert min(threads_per_set(threads).values()) == K - 1
+        return replace(result, threads=threads.to_reader())
 
     monkeypatch.setattr(assets, "anonymize_clusters", anonymize)
 
 
 def refused(ran):
-    """Whether the release itself refused."""
+    """Whether the release asset itself refused."""
     return not ran.success and any("must be k-anonymous" in text for text in ran.failures)
 
 
-@pytest.mark.usefixtures("careless")
-def test_in_one_run_the_failed_check_stops_the_release(unpublished):
-    ran = run(unpublished)
+@pytest.mark.usefixtures("bad_anonymizer")
+def test_failed_check_stops_the_release_of_the_same_run(bad_stage):
+    ran = run(bad_stage)
     assert not ran.success
     assert not ran.checks["every_set_has_k_users"]
     assert "release" not in ran.metadata
-    assert not any("must be k-anonymous" in text for text in ran.failures), "it was not asked"
+    assert not any("must be k-anonymous" in text for text in ran.failures), (
+        "the gate was not reached"
+    )
 
 
-def test_a_release_made_alone_in_a_later_run_is_refused(unpublished):
-    ran = make(unpublished, "release")
+def test_release_alone_in_a_later_run_is_refused(bad_stage):
+    ran = make(bad_stage, "release")
     assert refused(ran)
     assert "1 sets have fewer users, with 2 threads" in ran.failures[0]
 
 
-@pytest.mark.usefixtures("careless")
-def test_a_job_without_checks_is_refused(unpublished):
+@pytest.mark.usefixtures("bad_anonymizer")
+def test_job_without_checks_is_refused_and_not_retried(bad_stage):
     keys = [dg.AssetKey(["trial", stage]) for stage in STAGES]
     defs = dg.Definitions.merge(
-        build_setanon_definitions(unpublished),
+        build_setanon_definitions(bad_stage),
         dg.Definitions(
             jobs=[
                 dg.define_asset_job(
@@ -107,15 +113,15 @@ def test_a_job_without_checks_is_refused(unpublished):
     ran = run_job(defs.resolve_job_def("bare"))
     assert refused(ran)
     assert not ran.checks
-    assert ran.retries == 0, "what was refused once is refused again"
+    assert ran.retries == 0
 
 
-def test_a_release_whose_middle_is_skipped_is_refused(unpublished):
-    assert refused(make(unpublished, "raw_log", "rejected_rows", "release"))
+def test_run_that_skips_the_middle_stages_is_refused(bad_stage):
+    assert refused(make(bad_stage, "raw_log", "rejected_rows", "release"))
 
 
-def test_a_release_after_new_clusters_and_old_threads_is_refused(unpublished):
-    assert refused(make(unpublished, "clusters", "release"))
+def test_run_with_new_clusters_and_old_threads_is_refused(bad_stage):
+    assert refused(make(bad_stage, "clusters", "release"))
 
 
 @dg.asset_check(asset=ANONYMIZED, blocking=True)
@@ -126,7 +132,7 @@ def warns(anonymized_threads: Path) -> dg.AssetCheckResult:  # noqa: ARG001 - th
 @dg.multi_asset_check(
     specs=[dg.AssetCheckSpec("silent", asset=ANONYMIZED, blocking=True)], can_subset=True
 )
-def says_nothing():
+def yields_nothing():
     yield from ()
 
 
@@ -135,39 +141,39 @@ def raises() -> dg.AssetCheckResult:
     raise RuntimeError
 
 
-@pytest.mark.usefixtures("careless")
-@pytest.mark.parametrize("check", [warns, says_nothing], ids=["warns", "says nothing"])
-def test_a_check_that_does_not_block_changes_nothing(unpublished, check):
-    assert refused(make(unpublished, also=[check]))
+@pytest.mark.usefixtures("bad_anonymizer")
+@pytest.mark.parametrize("check", [warns, yields_nothing], ids=["warns", "yields nothing"])
+def test_check_that_does_not_block_does_not_weaken_the_gate(bad_stage, check):
+    assert refused(make(bad_stage, also=[check]))
 
 
-@pytest.mark.usefixtures("careless")
-def test_a_check_that_raises_blocks(unpublished):
-    ran = make(unpublished, also=[raises])
+@pytest.mark.usefixtures("bad_anonymizer")
+def test_check_that_raises_blocks_the_release(bad_stage):
+    ran = make(bad_stage, also=[raises])
     assert not ran.success
     assert "release" not in ran.metadata
 
 
-def one_user(table):
-    return table.set_column(2, "user", [["ann"] * len(table)])
+def without_words(table):
+    column = table.column_names.index("words")
+    return table.set_column(column, "words", pa.array([[]] * len(table), table["words"].type))
 
 
-def nobody_typed_it(table):
-    place = table.column_names.index("words")
-    return table.set_column(place, "words", pa.array([[]] * len(table), table["words"].type))
+def with_users(table, users):
+    return table.set_column(table.column_names.index("user"), "user", [users])
 
 
-SPOILED = {
-    "one user for all": ("ledger", one_user),
-    "a made-up user for each": (
+FAULTS = {
+    "one user for all": ("ledger", lambda table: with_users(table, ["ann"] * len(table))),
+    "an invented user per thread": (
         "ledger",
-        lambda table: table.set_column(2, "user", [[f"ann{n}" for n in range(len(table))]]),
+        lambda table: with_users(table, [f"ann{n}" for n in range(len(table))]),
     ),
     "an empty ledger": ("ledger", lambda table: table.slice(0, 0)),
-    "no users": ("ledger", lambda table: table.drop_columns("user")),
-    "others typed the words": ("clusters", nobody_typed_it),
+    "no user column": ("ledger", lambda table: table.drop_columns("user")),
+    "keywords that no user typed": ("clusters", without_words),
     "no clusters": ("clusters", lambda table: table.slice(0, 0)),
-    "a user in the file": (
+    "ids that are not hashes": (
         "anonymized_threads",
         lambda table: table.set_column(
             0, "thread_id", pc.utf8_lpad(table["group"].cast("string"), 4)
@@ -177,38 +183,57 @@ SPOILED = {
 }
 
 
-@pytest.mark.parametrize(("stage", "change"), SPOILED.values(), ids=SPOILED.keys())
-def test_whatever_stored_table_is_spoiled_nothing_is_published(stored, stage, change):
+def publish_stored(config):
+    """Publish the stored stages without Dagster."""
+    stages = ("anonymized_threads", "ledger", "clusters", "cost_report", "rejected_rows")
+    spec = ReleaseSpec(
+        name=config.name, k=config.k, format=config.format, parameters={"method": config.method}
+    )
+    files = StageFiles(**{stage: path_of(config, stage) for stage in stages})
+    return publish(files, spec, config.folder)
+
+
+@pytest.mark.parametrize(("stage", "change"), FAULTS.values(), ids=FAULTS.keys())
+def test_faulty_stage_is_not_published(stored, stage, change):
     before = public_files(stored)
     spoil(stored, stage, change)
-    ran = make(stored, "release")
-    assert not ran.success
-    assert ran.retries == 0
+    with pytest.raises(SetanonError):
+        publish_stored(stored)
     assert public_files(stored) == before
 
 
 @pytest.mark.parametrize("stage", ["ledger", "clusters", "anonymized_threads", "cost_report"])
-@pytest.mark.parametrize("how", ["missing", "torn"])
-def test_a_stored_file_that_is_missing_or_torn_is_refused(stored, stage, how):
+@pytest.mark.parametrize("fault", ["missing", "truncated"])
+def test_missing_or_truncated_stage_is_not_published(stored, stage, fault):
     before = public_files(stored)
     path = path_of(stored, stage)
-    if how == "missing":
+    if fault == "missing":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:100])
-    assert not make(stored, "release").success
+    with pytest.raises((SetanonError, OSError)):
+        publish_stored(stored)
     assert public_files(stored) == before
 
 
-def test_as_typed_is_refused_where_it_is_not_literally_k_anonymous(tmp_path):
-    # The same item by its Min-Hashes, and three spellings of it.
+def test_run_with_a_truncated_stage_fails_without_retries(stored):
+    before = public_files(stored)
+    path = path_of(stored, "ledger")
+    path.write_bytes(path.read_bytes()[:100])
+    ran = make(stored, "release")
+    assert (ran.success, ran.retries) == (False, 0)
+    assert public_files(stored) == before
+
+
+def test_as_typed_spellings_that_are_not_k_anonymous_are_refused(tmp_path):
+    # One item by its Min-Hashes, with three spellings.
     words = ("strawberries", "strawberris", "strawberriess")
     rows = [
         (user, "2006-03-01 08:00:00", f"{word} pie")
         for user, word in zip(("ann", "bob", "cem"), words, strict=True)
     ]
-    knobs = {"identity": "minhash", "spelling": "as_typed", "min_owners": 0}
-    config = asked(tmp_path, rows, **knobs)
+    parameters = {"identity": "minhash", "spelling": "as_typed", "min_owners": 0}
+    config = asked(tmp_path, rows, **parameters)
     ran = make(config)
     assert ran.metadata["anonymized_threads"]["setanon/threads"] == len(rows), "all in one group"
     assert refused(ran)
@@ -216,22 +241,22 @@ def test_as_typed_is_refused_where_it_is_not_literally_k_anonymous(tmp_path):
 
 
 def requested(config, instance, cursor=None):
-    """How many releases automation asks for, and its cursor for the next time."""
+    """Number of releases that automation requests, and its next cursor."""
     defs = build_setanon_definitions(config)
-    found = dg.evaluate_automation_conditions(defs, instance, cursor=cursor)
-    return found.get_num_requested(dg.AssetKey(["trial", "release"])), found.cursor
+    result = dg.evaluate_automation_conditions(defs, instance, cursor=cursor)
+    return result.get_num_requested(dg.AssetKey(["trial", "release"])), result.cursor
 
 
 def without_release(config, instance):
-    """All stages and checks, but not the release."""
+    """Run all stages and checks except the release."""
     keys = [dg.AssetKey(["trial", stage]) for stage in STAGES[:-1]]
     job = dg.define_asset_job("before", dg.AssetSelection.assets(*keys))
     defs = dg.Definitions.merge(build_setanon_definitions(config), dg.Definitions(jobs=[job]))
     return run_job(defs.resolve_job_def("before"), instance=instance)
 
 
-@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # Dagster's own, in its tester
-def test_automation_asks_for_a_release_when_all_checks_have_passed(tmp_path):
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # of evaluate_automation_conditions
+def test_automation_requests_a_release_after_all_checks_passed(tmp_path):
     config = asked(tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         none, cursor = requested(config, instance)
@@ -240,8 +265,8 @@ def test_automation_asks_for_a_release_when_all_checks_have_passed(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
-@pytest.mark.usefixtures("careless")
-def test_automation_does_not_ask_for_a_release_after_a_failed_check(tmp_path):
+@pytest.mark.usefixtures("bad_anonymizer")
+def test_automation_requests_no_release_after_a_failed_check(tmp_path):
     config = asked(tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         _, cursor = requested(config, instance)
@@ -250,49 +275,49 @@ def test_automation_does_not_ask_for_a_release_after_a_failed_check(tmp_path):
 
 
 def failing_read(monkeypatch, *errors):
-    """Reading a source fails so often, and then goes well."""
-    left = list(errors)
-    real = assets.read_source
+    """Reading the source raises these errors, then succeeds."""
+    pending = list(errors)
+    original = assets.read_source
 
     def read(*args, **kwargs):
-        if left:
-            raise left.pop(0)
-        return real(*args, **kwargs)
+        if pending:
+            raise pending.pop(0)
+        return original(*args, **kwargs)
 
     monkeypatch.setattr(assets, "read_source", read)
-    monkeypatch.setattr(assets, "RETRIES", dg.RetryPolicy(max_retries=2))
+    monkeypatch.setattr(assets, "READ_RETRIES", dg.RetryPolicy(max_retries=2))
 
 
-def test_reading_is_tried_again_after_an_oserror(tmp_path, monkeypatch):
+def test_reading_is_retried_after_an_oserror(tmp_path, monkeypatch):
     failing_read(monkeypatch, OSError("out of reach"), TimeoutError())
     ran = make(asked(tmp_path), "raw_log", "rejected_rows")
     assert (ran.success, ran.retries) == (True, 2)
 
 
-def test_a_source_that_cannot_be_opened_for_a_moment_is_tried_again(tmp_path, monkeypatch):
+def test_source_that_cannot_be_opened_once_is_retried(tmp_path, monkeypatch):
     config = asked(tmp_path)
-    monkeypatch.setattr(assets, "RETRIES", dg.RetryPolicy(max_retries=2))
-    real, times = Path.open, []
+    monkeypatch.setattr(assets, "READ_RETRIES", dg.RetryPolicy(max_retries=2))
+    original, refused_paths = Path.open, []
 
-    def opened(path, *args, **kwargs):
-        if path.name == "log.tsv" and len(times) < 1:
-            times.append(path)
+    def open_on_second_try(path, *args, **kwargs):
+        if path.name == "log.tsv" and not refused_paths:
+            refused_paths.append(path)
             raise PermissionError
-        return real(path, *args, **kwargs)
+        return original(path, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(Path, "open", open_on_second_try)
     ran = make(config, "raw_log", "rejected_rows")
     assert (ran.success, ran.retries) == (True, 1)
 
 
-def test_a_source_without_a_usable_row_is_not_tried_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(assets, "RETRIES", dg.RetryPolicy(max_retries=2))
+def test_source_without_usable_rows_is_not_retried(tmp_path, monkeypatch):
+    monkeypatch.setattr(assets, "READ_RETRIES", dg.RetryPolicy(max_retries=2))
     ran = make(asked(tmp_path, [("ann", "never", "straw")]), "raw_log", "rejected_rows")
     assert (ran.success, ran.retries) == (False, 0)
     assert "must have a usable row" in ran.failures[0]
 
 
-def test_a_good_release_is_published_again_under_its_name(stored):
+def test_good_release_is_published_again_under_the_same_name(stored):
     before, link = public_files(stored), latest(stored)
     assert make(stored, "release").success
     assert (public_files(stored), latest(stored)) == (before, link)
