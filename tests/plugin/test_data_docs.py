@@ -12,8 +12,8 @@ from setanon_dagster.quality.data_docs import make_offline
 REMOTE = re.compile(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""")
 
 
-def test_data_docs_of_a_run_load_nothing_and_are_all_linked(good):
-    config, _ = good
+def test_data_docs_of_a_run_load_nothing_and_are_all_linked(finished_release):
+    config, _ = finished_release
     folder = next((Path(config.out) / "private" / "data_docs").rglob("index.html")).parent
     pages = sorted(folder.rglob("*.html"))
 

@@ -14,18 +14,18 @@ import pytest
 dg = pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from support.trial import (  # noqa: E402 - after the skip
+from support.release_runs import (  # noqa: E402 - after the skip
     STAGES,
     K,
-    asked,
-    latest,
-    make,
-    path_of,
+    latest_release,
+    materialize,
+    modify_stage,
     public_files,
-    releases,
-    run,
+    release_config,
+    releases_folder,
     run_job,
-    spoil,
+    run_release,
+    stored_path,
 )
 
 from setanon_core.errors import SetanonError  # noqa: E402
@@ -48,15 +48,15 @@ def threads_per_set(table):
 
 
 @pytest.fixture
-def bad_stage(stored):
-    """A config whose stored threads are not k-anonymous; asserts that nothing is published."""
-    spoil(stored, "anonymized_threads", one_user_fewer)
-    before, link = public_files(stored), latest(stored)
+def bad_stage(release_copy):
+    """Config with stored threads that are not k-anonymous; asserts that nothing is published."""
+    modify_stage(release_copy, "anonymized_threads", one_user_fewer)
+    before, link = public_files(release_copy), latest_release(release_copy)
     assert link
-    yield stored
-    assert latest(stored) == link
-    assert public_files(stored) == before
-    assert {path.name for path in releases(stored).iterdir()} == {link, "latest"}
+    yield release_copy
+    assert latest_release(release_copy) == link
+    assert public_files(release_copy) == before
+    assert {path.name for path in releases_folder(release_copy).iterdir()} == {link, "latest"}
 
 
 @pytest.fixture
@@ -73,26 +73,26 @@ def bad_anonymizer(monkeypatch):
     monkeypatch.setattr(assets, "anonymize_clusters", anonymize)
 
 
-def refused(ran):
+def refused(result):
     """Whether the release asset itself refused."""
-    return not ran.success and any("must be k-anonymous" in text for text in ran.failures)
+    return not result.success and any("must be k-anonymous" in text for text in result.failures)
 
 
 @pytest.mark.usefixtures("bad_anonymizer")
 def test_failed_check_stops_the_release_of_the_same_run(bad_stage):
-    ran = run(bad_stage)
-    assert not ran.success
-    assert not ran.checks["every_set_has_k_users"]
-    assert "release" not in ran.metadata
-    assert not any("must be k-anonymous" in text for text in ran.failures), (
+    result = run_release(bad_stage)
+    assert not result.success
+    assert not result.checks["every_set_has_k_users"]
+    assert "release" not in result.metadata
+    assert not any("must be k-anonymous" in text for text in result.failures), (
         "the gate was not reached"
     )
 
 
 def test_release_alone_in_a_later_run_is_refused(bad_stage):
-    ran = make(bad_stage, "release")
-    assert refused(ran)
-    assert "1 sets have fewer users, with 2 threads" in ran.failures[0]
+    result = materialize(bad_stage, "release")
+    assert refused(result)
+    assert "1 sets have fewer users, with 2 threads" in result.failures[0]
 
 
 @pytest.mark.usefixtures("bad_anonymizer")
@@ -110,18 +110,18 @@ def test_job_without_checks_is_refused_and_not_retried(bad_stage):
             ]
         ),
     )
-    ran = run_job(defs.resolve_job_def("bare"))
-    assert refused(ran)
-    assert not ran.checks
-    assert ran.retries == 0
+    result = run_job(defs.resolve_job_def("bare"))
+    assert refused(result)
+    assert not result.checks
+    assert result.retries == 0
 
 
 def test_run_that_skips_the_middle_stages_is_refused(bad_stage):
-    assert refused(make(bad_stage, "raw_log", "rejected_rows", "release"))
+    assert refused(materialize(bad_stage, "raw_log", "rejected_rows", "release"))
 
 
 def test_run_with_new_clusters_and_old_threads_is_refused(bad_stage):
-    assert refused(make(bad_stage, "clusters", "release"))
+    assert refused(materialize(bad_stage, "clusters", "release"))
 
 
 @dg.asset_check(asset=ANONYMIZED, blocking=True)
@@ -144,14 +144,14 @@ def raises() -> dg.AssetCheckResult:
 @pytest.mark.usefixtures("bad_anonymizer")
 @pytest.mark.parametrize("check", [warns, yields_nothing], ids=["warns", "yields nothing"])
 def test_check_that_does_not_block_does_not_weaken_the_gate(bad_stage, check):
-    assert refused(make(bad_stage, also=[check]))
+    assert refused(materialize(bad_stage, also=[check]))
 
 
 @pytest.mark.usefixtures("bad_anonymizer")
 def test_check_that_raises_blocks_the_release(bad_stage):
-    ran = make(bad_stage, also=[raises])
-    assert not ran.success
-    assert "release" not in ran.metadata
+    result = materialize(bad_stage, also=[raises])
+    assert not result.success
+    assert "release" not in result.metadata
 
 
 def without_words(table):
@@ -189,40 +189,40 @@ def publish_stored(config):
     spec = ReleaseSpec(
         name=config.name, k=config.k, format=config.format, parameters={"method": config.method}
     )
-    files = StageFiles(**{stage: path_of(config, stage) for stage in stages})
+    files = StageFiles(**{stage: stored_path(config, stage) for stage in stages})
     return publish(files, spec, config.folder)
 
 
 @pytest.mark.parametrize(("stage", "change"), FAULTS.values(), ids=FAULTS.keys())
-def test_faulty_stage_is_not_published(stored, stage, change):
-    before = public_files(stored)
-    spoil(stored, stage, change)
+def test_faulty_stage_is_not_published(release_copy, stage, change):
+    before = public_files(release_copy)
+    modify_stage(release_copy, stage, change)
     with pytest.raises(SetanonError):
-        publish_stored(stored)
-    assert public_files(stored) == before
+        publish_stored(release_copy)
+    assert public_files(release_copy) == before
 
 
 @pytest.mark.parametrize("stage", ["ledger", "clusters", "anonymized_threads", "cost_report"])
 @pytest.mark.parametrize("fault", ["missing", "truncated"])
-def test_missing_or_truncated_stage_is_not_published(stored, stage, fault):
-    before = public_files(stored)
-    path = path_of(stored, stage)
+def test_missing_or_truncated_stage_is_not_published(release_copy, stage, fault):
+    before = public_files(release_copy)
+    path = stored_path(release_copy, stage)
     if fault == "missing":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:100])
     with pytest.raises((SetanonError, OSError)):
-        publish_stored(stored)
-    assert public_files(stored) == before
+        publish_stored(release_copy)
+    assert public_files(release_copy) == before
 
 
-def test_run_with_a_truncated_stage_fails_without_retries(stored):
-    before = public_files(stored)
-    path = path_of(stored, "ledger")
+def test_run_with_a_truncated_stage_fails_without_retries(release_copy):
+    before = public_files(release_copy)
+    path = stored_path(release_copy, "ledger")
     path.write_bytes(path.read_bytes()[:100])
-    ran = make(stored, "release")
-    assert (ran.success, ran.retries) == (False, 0)
-    assert public_files(stored) == before
+    result = materialize(release_copy, "release")
+    assert (result.success, result.retries) == (False, 0)
+    assert public_files(release_copy) == before
 
 
 def test_as_typed_spellings_that_are_not_k_anonymous_are_refused(tmp_path):
@@ -233,11 +233,11 @@ def test_as_typed_spellings_that_are_not_k_anonymous_are_refused(tmp_path):
         for user, word in zip(("ann", "bob", "cem"), words, strict=True)
     ]
     parameters = {"identity": "minhash", "spelling": "as_typed", "min_owners": 0}
-    config = asked(tmp_path, rows, **parameters)
-    ran = make(config)
-    assert ran.metadata["anonymized_threads"]["setanon/threads"] == len(rows), "all in one group"
-    assert refused(ran)
-    assert latest(config) is None
+    config = release_config(tmp_path, rows, **parameters)
+    result = materialize(config)
+    assert result.metadata["anonymized_threads"]["setanon/threads"] == len(rows), "all in one group"
+    assert refused(result)
+    assert latest_release(config) is None
 
 
 def requested(config, instance, cursor=None):
@@ -257,7 +257,7 @@ def without_release(config, instance):
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # of evaluate_automation_conditions
 def test_automation_requests_a_release_after_all_checks_passed(tmp_path):
-    config = asked(tmp_path)
+    config = release_config(tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         none, cursor = requested(config, instance)
         assert without_release(config, instance).success
@@ -267,7 +267,7 @@ def test_automation_requests_a_release_after_all_checks_passed(tmp_path):
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 @pytest.mark.usefixtures("bad_anonymizer")
 def test_automation_requests_no_release_after_a_failed_check(tmp_path):
-    config = asked(tmp_path)
+    config = release_config(tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         _, cursor = requested(config, instance)
         assert not without_release(config, instance).success
@@ -290,12 +290,12 @@ def failing_read(monkeypatch, *errors):
 
 def test_reading_is_retried_after_an_oserror(tmp_path, monkeypatch):
     failing_read(monkeypatch, OSError("out of reach"), TimeoutError())
-    ran = make(asked(tmp_path), "raw_log", "rejected_rows")
-    assert (ran.success, ran.retries) == (True, 2)
+    result = materialize(release_config(tmp_path), "raw_log", "rejected_rows")
+    assert (result.success, result.retries) == (True, 2)
 
 
 def test_source_that_cannot_be_opened_once_is_retried(tmp_path, monkeypatch):
-    config = asked(tmp_path)
+    config = release_config(tmp_path)
     monkeypatch.setattr(assets, "READ_RETRIES", dg.RetryPolicy(max_retries=2))
     original, refused_paths = Path.open, []
 
@@ -306,18 +306,20 @@ def test_source_that_cannot_be_opened_once_is_retried(tmp_path, monkeypatch):
         return original(path, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", open_on_second_try)
-    ran = make(config, "raw_log", "rejected_rows")
-    assert (ran.success, ran.retries) == (True, 1)
+    result = materialize(config, "raw_log", "rejected_rows")
+    assert (result.success, result.retries) == (True, 1)
 
 
 def test_source_without_usable_rows_is_not_retried(tmp_path, monkeypatch):
     monkeypatch.setattr(assets, "READ_RETRIES", dg.RetryPolicy(max_retries=2))
-    ran = make(asked(tmp_path, [("ann", "never", "straw")]), "raw_log", "rejected_rows")
-    assert (ran.success, ran.retries) == (False, 0)
-    assert "must have a usable row" in ran.failures[0]
+    result = materialize(
+        release_config(tmp_path, [("ann", "never", "straw")]), "raw_log", "rejected_rows"
+    )
+    assert (result.success, result.retries) == (False, 0)
+    assert "must have a usable row" in result.failures[0]
 
 
-def test_good_release_is_published_again_under_the_same_name(stored):
-    before, link = public_files(stored), latest(stored)
-    assert make(stored, "release").success
-    assert (public_files(stored), latest(stored)) == (before, link)
+def test_good_release_is_published_again_under_the_same_name(release_copy):
+    before, link = public_files(release_copy), latest_release(release_copy)
+    assert materialize(release_copy, "release").success
+    assert (public_files(release_copy), latest_release(release_copy)) == (before, link)

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from support.trial import K
+from support.release_runs import K
 
 from setanon_dagster.quality import gx_worker
 from setanon_dagster.quality.gx_worker import ValidationWorker, validate
@@ -22,8 +22,8 @@ STAGES = ("raw_log", "threads", "clusters", "anonymized_threads", "ledger", "cos
 
 
 @pytest.fixture
-def files(stored):
-    return {stage: Path(stored.stages) / "trial" / stage / "all.parquet" for stage in STAGES}
+def files(release_copy):
+    return {stage: Path(release_copy.stages) / "trial" / stage / "all.parquet" for stage in STAGES}
 
 
 def pages(folder):
