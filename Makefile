@@ -3,7 +3,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 READY := .venv/ready
-# To release something, less is needed than to develop; what is there already will do.
+# A release needs fewer packages than development; a development environment is reused.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
 .PHONY: test test-slow test-all check docs bench release screenshots ui clean
@@ -23,29 +23,29 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The site, in build/site; its search needs a server: .venv/bin/mkdocs serve.
+# The documentation, in build/site; its search needs a server: .venv/bin/mkdocs serve.
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# SIZES: queries of the logs to release, such as "40000 400000 4000000 20000000"; DATA: files of
-# baskets, one a line, or logs, to be measured besides; PARTS: what to measure, or else everything;
-# BENCH: other options of bench/run.py.
+# SIZES: queries of the logs to release, such as "40000 400000 4000000 20000000"; DATA: additional
+# files of baskets (one per line) or logs; PARTS: what to measure, default everything; BENCH: other
+# options of bench/run.py.
 bench: $(READY)
 	$(BIN)/python bench/run.py $(if $(SIZES),--sizes $(SIZES)) $(if $(DATA),--data $(DATA)) \
 		$(if $(PARTS),--parts $(PARTS)) $(BENCH)
 
-# A made-up log from beginning to end: read, anonymized, checked, verified, published.
+# Read, anonymize, check, verify and publish a synthetic log.
 release: $(USABLE)
 	$(BIN)/setanon demo
 
 ui: $(READY)
 	$(BIN)/setanon ui
 
-# The pictures of the README and the docs, taken of the demo; needs Chromium.
+# Screenshots of the demo for README and docs; needs Chromium.
 screenshots: $(READY)
 	$(BIN)/python docs/screenshots.py
 
-# The build backend comes first, so that it is pinned too and nothing is built in isolation.
+# The build backend is installed first, so that it is pinned, too, and no build is isolated.
 $(READY): EXTRA := dev
 .venv/usable: EXTRA := dagster,plot
 $(READY) .venv/usable: pyproject.toml constraints.txt
