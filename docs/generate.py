@@ -1,9 +1,13 @@
-"""Documentation generated from the code: tables of parameters, and the help of the commands.
+"""Documentation generated from the code: tables of parameters, help of commands, package trees.
 
-MkDocs calls `on_page_markdown`; `python docs/generate.py` updates the table in the README.
+MkDocs calls `on_page_markdown`; `python docs/generate.py` updates the generated regions of README
+and docs/architecture.md, which are readable without the site.
 """
 
+import ast
 import re
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +22,9 @@ from setanon_dagster.sources.source import Source
 ROOT: Final = Path(__file__).parents[1]
 OWNERS: Final[dict[str, type]] = {"ReleaseConfig": ReleaseConfig, "Source": Source}
 WIDTH: Final = 90
-BEGIN: Final = "<!-- parameters -->"
-END: Final = "<!-- /parameters -->"
+PACKAGES: Final = ("setanon_core", "setanon_dagster")
+COLUMN: Final = 34
+"""Width of the module names in a package tree."""
 
 
 def parameter_table(owner: type) -> str:
@@ -65,11 +70,38 @@ def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401 - signatur
     return re.sub(r"<!-- all commands -->", lambda _: all_commands(), markdown)
 
 
-def updated_readme(readme: str) -> str:
-    """The README with a new table of parameters."""
-    before, rest = readme.split(BEGIN)
-    _, after = rest.split(END)
-    return f"{before}{BEGIN}\n\n{parameter_table(ReleaseConfig)}\n\n{END}{after}"
+def package_tree(package: str) -> str:
+    """All modules of a package with the first line of their docstrings, as a code block."""
+    return "\n".join(["```text", f"{package}/", *_entries(ROOT / package, "  "), "```"])
+
+
+def _entries(folder: Path, indent: str) -> Iterator[str]:
+    for path in sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name)):
+        if path.is_dir() and (path / "__init__.py").exists():
+            yield _entry(f"{indent}{path.name}/", path / "__init__.py")
+            yield from _entries(path, indent + "  ")
+        elif path.suffix == ".py" and path.name != "__init__.py":
+            yield _entry(f"{indent}{path.stem}", path)
+
+
+def _entry(name: str, path: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    summary = docstring.partition("\n\n")[0].replace("\n", " ").rstrip(".")
+    return f"{name:<{COLUMN}} {summary}"
+
+
+def updated(text: str) -> str:
+    """The text with new contents in its generated regions."""
+    regions = {"parameters": lambda: parameter_table(ReleaseConfig)} | {
+        f"tree of {package}": partial(package_tree, package) for package in PACKAGES
+    }
+    for name, generate in regions.items():
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if begin in text:
+            before, rest = text.split(begin)
+            _, after = rest.split(end)
+            text = f"{before}{begin}\n\n{generate()}\n\n{end}{after}"
+    return text
 
 
 def _cell(text: str) -> str:
@@ -77,5 +109,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(updated_readme(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (ROOT / "README.md", ROOT / "docs" / "architecture.md"):
+        page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")

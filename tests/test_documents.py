@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from support.case_study import SESSION, case_study
@@ -94,11 +95,32 @@ def test_every_picture_has_a_text_alternative(page):
     assert [target for picture, text, target in found if picture and len(text) < 15] == []
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_generated_regions_are_up_to_date(page):
+    pytest.importorskip("duckdb", reason="the generator imports the plugin")
+    generate = run_path(str(ROOT / "docs" / "generate.py"))
+    text = (ROOT / page).read_text(encoding="utf-8")
+
+    assert generate["updated"](text) == text, "run: python docs/generate.py"
+
+
+def test_every_module_on_the_path_of_a_row_exists():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    modules = re.findall(r"`(setanon_\w+(?:/\w+)+)`", page.split("## The path of one row")[1])
+
+    assert len(modules) > 10
+    assert [name for name in modules if not (ROOT / f"{name}.py").exists()] == []
+
+
 def test_the_first_screen_of_the_readme_states_the_limits():
     first = README.split("\n## ")[0]
 
     assert len(first.splitlines()) <= 50
-    for limit in ("not differential privacy", "number, order and repetition", "link several threads"):
+    for limit in (
+        "not differential privacy",
+        "number, order and repetition",
+        "link several threads",
+    ):
         assert limit in " ".join(first.split())
 
 
