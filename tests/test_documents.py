@@ -29,10 +29,16 @@ def anchors_of(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_readme_prints_what_it_says():
-    code, printed = re.search(
-        r"```python\n(from setanon_core.*?)```\n\nprints\n\n```text\n(.*?)```", README, re.DOTALL
-    ).groups()
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    re.findall(
+        r"```python\n((?:(?!```).)*from setanon_core.*?)```\n\n(?:prints\n\n)?```text\n(.*?)```",
+        README,
+        re.DOTALL,
+    ),
+    ids=["anonymize", "anonymize_log"],
+)
+def test_readme_examples_print_the_output_shown(code, printed):
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(code, {})  # noqa: S102 - our own README
