@@ -178,7 +178,7 @@ def test_the_site_is_filled_in_from_the_code(site):
         for name in ("core", "command-line", "parameters")
     )
 
-    assert "Make every record's set the set of at least k users" in core
+    assert "set shared by at least k users, with few changes" in core
     assert "&gt;&gt;&gt;" in core
     assert "setanon release [OPTIONS] SOURCE..." in commands
     assert "longest_line" in parameters
