@@ -1,7 +1,7 @@
-"""The words of the synthetic query log, and how threads draw them.
+"""Vocabulary of the synthetic query log, and the words that its threads draw from it.
 
-Plain English that everybody knows, and invented words. No person, place, company or brand is
-meant: their names are made of syllables.
+Common English words, and invented words. Names of people, places and sites are generated from
+syllables: no real one is meant.
 """
 
 from collections.abc import Sequence
@@ -156,138 +156,142 @@ handmade leather wood wooden metal glass plastic stone steel cotton wool silk po
 """.strip()
 
 COMMON: Final = tuple(_COMMON.split())
-"""Words that go with every topic, the most popular first."""
+"""Words common to all topics, the most popular first."""
 
 _JOINED: Final = "bl br dr fl fr gl gr kl kr pl pr sk sl sm sn sp st tr vl vr"
 PLAIN: Final = tuple(onset + vowel for onset in "bdfghjklmnprstvwz" for vowel in "aeiou")
 JOINED: Final = tuple(onset + vowel for onset in _JOINED.split() for vowel in "aeiou")
-"""Syllables: a plain one, a joined one and a plain one again make a word.
+"""Syllables: an invented word is a plain one, a joined one and a plain one.
 
-It can be cut in one way only, so other syllables make another word.
+The split of a word into syllables is unique, so different syllables give different words.
 """
 
 PLACE: Final = ("ville", "ton", "burg", "field", "port", "dale", "mont", "haven")
 NAME: Final = ("sen", "berg", "wick", "ley", "stad", "mann", "ridge")
 SITE: Final = ("x", "nd", "rt")
-"""Endings of what invented words name; as many as no other has, so that stems are not the same."""
+"""Endings of invented names; their numbers differ, so that the kinds do not share stems."""
 
 CHANCES: Final = (0.37, 1.0, 0.55, 0.31, 0.14, 0.09, 0.13, 0.31)
-"""Chance of each word of a thread: one for every topic, five of its own, a name, a place."""
+"""Probability of each word of a thread: one common word, five of the topic, a name, a place."""
 
 HEAD: Final = 1
-"""Where a topic's first word stands among them; a site stands there too."""
+"""Position of a topic's first word, or of a site, among them."""
 
 PER_TOPIC: Final = 5
-"""Words of a topic."""
+"""Words per topic."""
 
 AT_SITE: Final = 0.135
-"""Chance that a thread is a site and nothing else."""
+"""Probability that a thread consists of a site only."""
 
 SITES: Final = 80
-"""Popular sites are few in a log of any size, so that the largest cluster keeps its share."""
+"""Number of sites, for logs of any size: the largest cluster keeps its share of the threads."""
 
 SITE_FORMS: Final = ("{}", "{}", "{}", "{}", "www.{}.com", "{}.com")
-"""How a site is typed, each as likely as the next."""
+"""Forms in which a site is typed, equally likely."""
 
-FLATTENED: Final = 3
-"""Rank of the most popular topic in Zipf's law, where the first would be everybody's."""
+FIRST_RANK: Final = 3
+"""Rank of the most popular topic in Zipf's law; with 1 it would be too frequent."""
 
 ABSENT: Final = -1
-"""A word that a thread or query does not have."""
+"""Marks a word that a thread or query does not have."""
 
 MIXER: Final = 1_284_865_837
-"""Scatters numbers over words; it has no divisor in common with any number of words."""
+"""Multiplier that permutes word numbers; coprime to every number of words."""
 
 
-def invented(numbers: Ints, endings: Sequence[str] = ("",)) -> list[str]:
-    """A word for each number; the words of the first 700,000 numbers differ.
+def invent_words(numbers: Ints, endings: Sequence[str] = ("",)) -> list[str]:
+    """A word per number; the first 700,000 numbers give distinct words.
 
-    >>> invented(np.arange(3))
+    >>> invent_words(np.arange(3))
     ['kasmori', 'sekliju', 'dibrebe']
     """
-    different = len(PLAIN) ** 2 * len(JOINED) * len(endings)
-    rest, ending = np.divmod((numbers + 1) * MIXER % different, len(endings))
+    distinct = len(PLAIN) ** 2 * len(JOINED) * len(endings)
+    rest, ending = np.divmod((numbers + 1) * MIXER % distinct, len(endings))
     rest, third = np.divmod(rest, len(PLAIN))
     first, second = np.divmod(rest, len(JOINED))
     parts = (first.tolist(), second.tolist(), third.tolist(), ending.tolist())
     return [PLAIN[a] + JOINED[b] + PLAIN[c] + endings[d] for a, b, c, d in zip(*parts, strict=True)]
 
 
-def misspelled(word: str, how: int) -> str:
-    """Drop, double, swap or replace a letter; `how` is any number.
+def misspell(word: str, seed: int) -> str:
+    """Drop, double, swap or replace a letter; `seed` selects the letter and the change.
 
-    >>> [misspelled("garden", how) for how in range(4, 8)]
+    >>> [misspell("garden", seed) for seed in range(4, 8)]
     ['gaden', 'garrden', 'graden', 'gaaden']
     """
-    how, kind = divmod(how, 4)
-    how, at = divmod(how, len(word) - 1)
+    seed, change = divmod(seed, 4)
+    seed, at = divmod(seed, len(word) - 1)
     before, last, letter, after = word[:at], word[at], word[at + 1], word[at + 2 :]
-    other = "abcdefghijklmnopqrstuvwxyz"[how % 26]
-    return before + (last, last + 2 * letter, letter + last, last + other)[kind] + after
+    other = "abcdefghijklmnopqrstuvwxyz"[seed % 26]
+    return before + (last, last + 2 * letter, letter + last, last + other)[change] + after
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """The vocabulary of a log, and how popular its words are."""
+class Vocabulary:
+    """Words of a log, and their popularity."""
 
     words: list[str]
-    """Those of topics, words for every topic, places, forms of sites; most popular first."""
+    """Words of topics, common words, places, forms of sites; each kind by popularity."""
 
     topics: Floats
     common: Floats
     places: Floats
     sites: Floats
-    """Ladders to draw from, one for each kind of word."""
+    """Cumulative shares of the words of each kind."""
 
     names: int
-    """How many people there are to search for: most are searched for once."""
+    """Number of people; most are searched for once."""
 
     @classmethod
-    def for_threads(cls, n: int) -> "Words":
-        """As many words as n threads have: vocabularies grow with the square root of the text."""
+    def for_threads(cls, n: int) -> "Vocabulary":
+        """Vocabulary of a log with n threads; its size grows with the square root of n."""
         known = TOPICS.split()
         topics = len(known) // PER_TOPIC + int(30 * np.sqrt(n))
         places = int(4 * np.sqrt(n))
-        unknown = invented(np.arange(topics * PER_TOPIC - len(known)))
-        sites = invented(np.arange(SITES), SITE)
+        unknown = invent_words(np.arange(topics * PER_TOPIC - len(known)))
+        sites = invent_words(np.arange(SITES), SITE)
         forms = [form.format(site) for site in sites for form in SITE_FORMS]
-        # Square roots are rounded alike on every machine, and other powers are not.
-        half = np.sqrt(np.arange(topics) + FLATTENED)
-        quarter = np.sqrt(half)
+        # Square roots are rounded identically on every machine; other powers are not.
+        root = np.sqrt(np.arange(topics) + FIRST_RANK)
+        fourth_root = np.sqrt(root)
         return cls(
-            words=[*known, *unknown, *COMMON, *invented(np.arange(places), PLACE), *forms],
-            topics=ladder(1 / (half * quarter * np.sqrt(quarter))),
-            common=ladder(1 / np.arange(1, len(COMMON) + 1)),
-            places=ladder(1 / np.arange(1, places + 1)),
-            sites=ladder(1 / np.arange(1, SITES + 1)),
+            words=[*known, *unknown, *COMMON, *invent_words(np.arange(places), PLACE), *forms],
+            topics=cumulative_shares(1 / (root * fourth_root * np.sqrt(fourth_root))),
+            common=cumulative_shares(1 / np.arange(1, len(COMMON) + 1)),
+            places=cumulative_shares(1 / np.arange(1, places + 1)),
+            sites=cumulative_shares(1 / np.arange(1, SITES + 1)),
             names=n,
         )
 
     def draw(self, rng: np.random.Generator, n: int) -> tuple[Ints, list[str]]:
-        """The numbers of the words of n threads, a row for each; names come after the words."""
+        """Word numbers of n threads, one row per thread; and names, numbered after the words."""
         common = len(self.topics) * PER_TOPIC
         place = common + len(self.common)
         site = place + len(self.places)
         table = np.empty((n, len(CHANCES)), np.int64)
-        table[:, 0] = common + drawn(rng, self.common, n)
-        table[:, 1:6] = drawn(rng, self.topics, n)[:, None] * PER_TOPIC + np.arange(PER_TOPIC)
+        table[:, 0] = common + draw_indices(rng, self.common, n)
+        table[:, 1:6] = draw_indices(rng, self.topics, n)[:, None] * PER_TOPIC + np.arange(
+            PER_TOPIC
+        )
         table[:, 6] = len(self.words) + np.arange(n)
-        table[:, 7] = place + drawn(rng, self.places, n)
+        table[:, 7] = place + draw_indices(rng, self.places, n)
         table[rng.random(table.shape) >= CHANCES] = ABSENT
         at_site = np.flatnonzero(rng.random(n) < AT_SITE)
         form = rng.integers(0, len(SITE_FORMS), len(at_site))
         table[at_site] = ABSENT
-        table[at_site, HEAD] = site + drawn(rng, self.sites, len(at_site)) * len(SITE_FORMS) + form
-        return table, invented(rng.integers(0, self.names, n), NAME)
+        table[at_site, HEAD] = (
+            site + draw_indices(rng, self.sites, len(at_site)) * len(SITE_FORMS) + form
+        )
+        return table, invent_words(rng.integers(0, self.names, n), NAME)
 
 
-def ladder(weights: Floats) -> Floats:
-    """Steps from 0 to 1 as high as the weights: a random number falls on each by its weight."""
-    steps = np.cumsum(weights)
-    rising: Floats = steps / steps[-1]
-    return rising
+def cumulative_shares(weights: Floats) -> Floats:
+    """Cumulative sum of the weights, divided by their total."""
+    sums = np.cumsum(weights)
+    shares: Floats = sums / sums[-1]
+    return shares
 
 
-def drawn(rng: np.random.Generator, steps: Floats, n: int) -> Ints:
-    """Fall n times on a step, and return the steps."""
-    return np.searchsorted(steps, rng.random(n), side="right")
+def draw_indices(rng: np.random.Generator, shares: Floats, n: int) -> Ints:
+    """Draw n indices with these cumulative shares."""
+    return np.searchsorted(shares, rng.random(n), side="right")
