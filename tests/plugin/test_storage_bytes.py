@@ -46,7 +46,7 @@ def test_settings_reach_duckdb_and_wrong_ones_are_named(tmp_path):
     assert seen[2].startswith(str(tmp_path / "store"))
     with pytest.raises(InvalidParameterError, match=r"memory_limit must be .*got 'much'"):
         connect(memory_limit="much")
-    with pytest.raises(InvalidParameterError, match=r"threads must be .*got 0"):
+    with pytest.raises(InvalidParameterError, match=r"cores must be .*got 0"):
         connect(cores=0)
 
 
