@@ -29,8 +29,8 @@ from setanon_core.model.verdict import Verdict
 from setanon_core.params import Params, ReleaseParams
 from setanon_core.pipeline.anonymize import anonymize
 from setanon_core.pipeline.baskets import anonymize_baskets
+from setanon_core.pipeline.build_release import verify_release
 from setanon_core.pipeline.log import anonymize_log
-from setanon_core.pipeline.release_texts import verify_release
 from setanon_core.pipeline.sweep import sweep
 from setanon_core.threads.edit_distance import EditDistance
 from setanon_core.threads.result_overlap import ResultOverlap

@@ -1,4 +1,4 @@
-"""Functions on integer arrays: offsets, ranges, ranks, runs of equal values."""
+"""Functions on integer arrays: offsets, ranges, ranks, runs of equal values, hashing."""
 
 from typing import Any
 
@@ -131,3 +131,16 @@ def earlier_occurrences(*columns: Ints) -> Ints:
     earlier = np.empty(len(order), np.int64)
     earlier[order] = position - np.maximum.accumulate(np.where(starts, position, 0))
     return earlier
+
+
+Keys = npt.NDArray[np.uint64]
+
+
+def mix64(numbers: Keys) -> Keys:
+    """The finalizer of splitmix64: a bijection that distributes similar numbers evenly."""
+    key = numbers ^ numbers >> np.uint64(30)
+    key *= np.uint64(0xBF58476D1CE4E5B9)
+    key ^= key >> np.uint64(27)
+    key *= np.uint64(0x94D049BB133111EB)
+    key ^= key >> np.uint64(31)
+    return key

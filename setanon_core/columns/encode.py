@@ -1,4 +1,4 @@
-"""Number the values of a column: items and users of any type become integers.
+"""Encode the values of a column as integers: items and users of any type, and times.
 
 Two values get the same number if and only if they are equal in Python; otherwise one user could
 be counted as two. Missing values (None, NaN) are refused.
@@ -6,13 +6,14 @@ be counted as two. Missing values (None, NaN) are refused.
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, inverse_permutation
+from setanon_core.columns.arrays import Ints, integer_column, inverse_permutation
 from setanon_core.errors import MalformedInputError
 
 Vocabulary = tuple[Hashable, ...]
@@ -113,3 +114,27 @@ def _type_and_repr(name: object) -> tuple[str, str]:
     """Sort key for names without a total order."""
     sortable = sorted(map(repr, name)) if isinstance(name, frozenset) else name
     return type(name).__qualname__, repr(sortable)
+
+
+def encode_times(times: npt.ArrayLike) -> Ints:
+    """Convert integers, or datetimes (naive ones as UTC), to integers in the same order.
+
+    >>> from datetime import UTC
+    >>> encode_times([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
+    [1141214400000000, 0]
+    """
+    try:
+        column = np.asarray(times)
+    except ValueError:  # lists of several lengths
+        raise MalformedInputError("times must be one column of integers or dates.") from None
+    if column.dtype.kind == "O" and all(isinstance(time, datetime) for time in column):
+        # Not by astimezone: it overflows at datetime.min and datetime.max.
+        local = np.asarray([time.replace(tzinfo=None) for time in column], "datetime64[us]")
+        offset = [time.utcoffset() or timedelta() for time in column]
+        column = local - np.asarray(offset, "timedelta64[us]")
+    if column.dtype.kind == "M":
+        missing = int(np.isnat(column).sum())
+        if missing:
+            raise MalformedInputError(f"every query must have a time; {missing} have none.")
+        column = column.astype(np.int64)
+    return integer_column("times", column)

@@ -14,8 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints
-from setanon_core.columns.hashing import Keys, mix64
+from setanon_core.columns.arrays import Ints, Keys, mix64
 from setanon_core.columns.sets import Sets
 from setanon_core.keywords.minhash import Hashes, permuted_hashes, signatures
 

@@ -1,10 +1,11 @@
-"""Build the record of each thread, and count the owners of each keyword, in batches.
+"""Build the record of each thread, and count the owners of each keyword, in batches of threads.
 
 A log of 20 million queries has 50 million words: one int64 column over all words takes 400 MB, and
 sorting it takes several times that. Only the distinct values of each batch are stored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import encode_users
-from setanon_core.keywords.thread_batches import thread_batches
 from setanon_core.model.queries import Keywords, Queries
 
 
@@ -41,3 +41,34 @@ def encode_threads(
     sets = Sets.unchecked(items=np.concatenate(items), offsets=offsets_of(np.concatenate(sizes)))
     records = Records.from_checked_sets(sets, encode_users(owner, len(owner)))
     return Keywords(vocabulary, item, owners_of_keyword), records
+
+
+WORDS_PER_BATCH: Final = 1 << 20
+"""Approximate number of words of a batch; a thread is never split."""
+
+
+class ThreadBatch(NamedTuple):
+    """All words of the threads `first`, ..., `stop - 1`."""
+
+    first: int
+    stop: int
+    words: Ints
+    offsets: Ints
+    """Thread t has the words from `offsets[t - first]` to `offsets[t - first + 1]`."""
+
+    @property
+    def rows(self) -> Ints:
+        """The thread of each word, minus `first`."""
+        return np.repeat(np.arange(self.stop - self.first), np.diff(self.offsets))
+
+
+def thread_batches(typed: Queries, n: int) -> Iterator[ThreadBatch]:
+    """Yield the n threads in batches; the queries must be sorted by thread."""
+    starts = typed.offsets[np.searchsorted(typed.threads, np.arange(n + 1))]
+    first = 0
+    while first < n:
+        stop = int(np.searchsorted(starts, starts[first] + WORDS_PER_BATCH, side="right")) - 1
+        stop = min(max(stop, first + 1), n)
+        bounds = starts[first : stop + 1]
+        yield ThreadBatch(first, stop, typed.words[bounds[0] : bounds[-1]], bounds - bounds[0])
+        first = stop

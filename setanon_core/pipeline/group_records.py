@@ -12,8 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints, inverse_permutation
-from setanon_core.columns.hashing import mix64
+from setanon_core.columns.arrays import Ints, inverse_permutation, mix64
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import encode_users, user_ranks

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from setanon_core.columns.arrays import concat_ranges, offsets_of
-from setanon_core.columns.encode import encode_values
+from setanon_core.columns.encode import encode_times, encode_values
 from setanon_core.columns.tables import Table
-from setanon_core.columns.times import encode_times
 from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.keywords.tokenize import tokenize_all
 from setanon_core.model.inputs import Log

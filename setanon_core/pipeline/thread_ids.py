@@ -10,9 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints, earlier_occurrences, run_starts
-from setanon_core.columns.hashing import mix64
-from setanon_core.keywords.thread_batches import thread_batches
+from setanon_core.columns.arrays import Ints, earlier_occurrences, mix64, run_starts
+from setanon_core.keywords.encode_threads import thread_batches
 from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.publication import ThreadIds
 from setanon_core.model.queries import Threads

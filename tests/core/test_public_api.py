@@ -25,7 +25,7 @@ from setanon_core import (
     utility_of,
     verify,
 )
-from setanon_core.columns.times import encode_times
+from setanon_core.columns.encode import encode_times
 from setanon_core.pipeline.sweep import ReleaseOptions
 
 SECRET = b"for tests only"

@@ -9,8 +9,7 @@ Deviation:  none.
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, concat_ranges
-from setanon_core.columns.hashing import mix64
+from setanon_core.columns.arrays import Ints, concat_ranges, mix64
 from setanon_core.columns.sets import Sets
 
 Hashes = npt.NDArray[np.uint64]

@@ -16,8 +16,8 @@ from setanon_core import (
     verify_release,
 )
 from setanon_core.params import FORMATS
+from setanon_core.pipeline.build_release import require_anonymous
 from setanon_core.pipeline.log import release_log
-from setanon_core.pipeline.release_texts import require_anonymous
 
 SECRET = b"for tests only"
 ROWS = [
