@@ -1,4 +1,4 @@
-"""Records and owner counts computed in batches equal those computed at expected_keywords."""
+"""Records and owner counts computed in batches equal those computed at once."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from support.oracles import keywords_of
 
 from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.records import Records
-from setanon_core.keywords import thread_batches as module
+from setanon_core.keywords import encode_threads as module
 from setanon_core.keywords.encode_threads import encode_threads
 from setanon_core.model.queries import Queries
 
