@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.storing import CANARY, asset_of, files_in, loaded, metadata, relation_of, run
+from support.stored_assets import CANARY, asset_of, files_in, loaded, metadata, relation_of, run
 
 from setanon_core.errors import MalformedInputError
 from setanon_dagster.storage.connection import connect
@@ -40,7 +40,9 @@ def test_a_declared_type_replaces_an_unknown_one(tmp_path, data):
 
 
 def test_the_type_of_an_asset_is_declared_in_its_metadata(tmp_path):
-    with pytest.raises(MalformedInputError, match="column 'words' of asset made must have a type"):
+    with pytest.raises(
+        MalformedInputError, match="column 'words' of asset table_asset must have a type"
+    ):
         run(tmp_path, asset_of(UNKNOWN_TYPE[0]))
     run(tmp_path, asset_of(UNKNOWN_TYPE[0], metadata={"dagster/column_schema": DECLARED}))
     relation = loaded(tmp_path, duckdb.DuckDBPyRelation)

@@ -1,4 +1,4 @@
-"""The stages on Arrow tables say what the core says in memory."""
+"""The stages on Arrow tables return what the core returns in memory."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -47,22 +47,22 @@ def raw_of(rows):
     return pa.table(list(map(list, columns)), schema=RAW)
 
 
-def asked(**knobs):
-    return ReleaseParams(**{"k": 2, "secret": SECRET, **knobs})
+def params_with(**parameters):
+    return ReleaseParams(**{"k": 2, "secret": SECRET, **parameters})
 
 
-def staged(raw, params):
+def run_stages(raw, params):
     return read(anonymize_clusters(clusters_table(threads_table(raw, params), params), params))
 
 
-def read(found):
-    """The streams as tables, which can be looked at more than once."""
-    return replace(found, threads=found.threads.read_all(), ledger=found.ledger.read_all())
+def read(result):
+    """Replace the streams by tables, which can be read more than once."""
+    return replace(result, threads=result.threads.read_all(), ledger=result.ledger.read_all())
 
 
 @st.composite
 def logs(draw):
-    """Rows whose times all differ."""
+    """Rows with distinct times."""
     rows = draw(st.lists(st.tuples(st.sampled_from("abcdé"), st.sampled_from(QUERIES)), max_size=9))
     gaps = st.sampled_from([1, 60, 86_400 * 40])
     seconds = [draw(gaps) for _ in rows]
@@ -73,7 +73,7 @@ def logs(draw):
 
 
 PARAMS = st.builds(
-    asked,
+    params_with,
     k=st.integers(2, 3),
     format=st.sampled_from(["queries", "sets"]),
     method=st.sampled_from(["best", "paper"]),
@@ -83,17 +83,17 @@ PARAMS = st.builds(
 )
 
 
-def assert_equal(found, result):
+def assert_equal(tables, result):
     release, ledger, cost = result.release, result.ledger, result.cost
-    assert found.threads["thread_id"].to_pylist() == list(release.thread_ids)
+    assert tables.threads["thread_id"].to_pylist() == list(release.thread_ids)
     if isinstance(release, QueryRelease):
-        assert found.threads["position"].to_pylist() == list(release.positions)
-        assert found.threads["query"].to_pylist() == list(release.queries)
+        assert tables.threads["position"].to_pylist() == list(release.positions)
+        assert tables.threads["query"].to_pylist() == list(release.queries)
     else:
-        assert found.threads["keywords"].to_pylist() == list(map(list, release.keywords))
-    assert found.ledger["thread_id"].to_pylist() == list(ledger.thread_ids)
-    assert found.ledger["user"].to_pylist() == list(ledger.users)
-    total = found.cost.to_pylist()[-1]
+        assert tables.threads["keywords"].to_pylist() == list(map(list, release.keywords))
+    assert tables.ledger["thread_id"].to_pylist() == list(ledger.thread_ids)
+    assert tables.ledger["user"].to_pylist() == list(ledger.users)
+    total = tables.cost.to_pylist()[-1]
     flips = cost.certificate.cost
     assert (total["round"], total["k"]) == (TOTAL, cost.k)
     assert (total["threads"], total["keywords"]) == (cost.threads, cost.keywords)
@@ -101,20 +101,20 @@ def assert_equal(found, result):
     assert (total["withdrawals"], total["respellings"]) == (flips.withdrawals, cost.respellings)
     assert total["lower_bound"] == cost.certificate.lower_bound
     assert (total["factor"], total["retained"]) == (cost.certificate.factor, cost.retained)
-    assert [row["round"] for row in found.cost.to_pylist()[:-1]] == [r.name for r in cost.rounds]
+    assert [row["round"] for row in tables.cost.to_pylist()[:-1]] == [r.name for r in cost.rounds]
 
 
 @given(logs(), PARAMS)
-@settings(max_examples=60)
-def test_the_stages_of_a_log_are_the_core_s(rows, params):
-    assert_equal(staged(raw_of(rows), params), release_log(Log.from_rows(rows), params))
+@settings(max_examples=30)
+def test_stages_of_a_log_equal_the_core(rows, params):
+    assert_equal(run_stages(raw_of(rows), params), release_log(Log.from_rows(rows), params))
 
 
 @given(logs(), PARAMS, st.randoms(use_true_random=False))
-@settings(max_examples=40)
-def test_the_order_of_the_lines_does_not_matter_where_times_differ(rows, params, random):
+@settings(max_examples=20)
+def test_line_order_does_not_matter_if_times_differ(rows, params, random):
     shuffled = random.sample(rows, len(rows))
-    one, other = staged(raw_of(rows), params), staged(raw_of(shuffled), params)
+    one, other = run_stages(raw_of(rows), params), run_stages(raw_of(shuffled), params)
     assert one.threads.drop_columns("group") == other.threads.drop_columns("group")
     assert (one.ledger["user"], one.cost) == (other.ledger["user"], other.cost)
 
@@ -124,21 +124,21 @@ def test_the_order_of_the_lines_does_not_matter_where_times_differ(rows, params,
     st.sampled_from(["best", "paper"]),
     st.booleans(),
 )
-@settings(max_examples=40)
-def test_the_stages_of_baskets_are_the_core_s(pairs, method, own):
+@settings(max_examples=20)
+def test_stages_of_baskets_equal_the_core(pairs, method, one_user_per_record):
     records, items = [f"r{n}" for n, _ in pairs], [item for _, item in pairs]
-    users = records if own else [f"u{n % 4}" for n, _ in pairs]
-    params = asked(method=method, format="sets")
+    users = records if one_user_per_record else [f"u{n % 4}" for n, _ in pairs]
+    params = params_with(method=method, format="sets")
     raw = pa.table(
         [pa.array(each, pa.string()) for each in (records, items, users)],
         names=["record", "item", "user"],
     )
-    found = read(anonymize_clusters(basket_clusters_table(raw), params))
-    assert_equal(found, release_baskets(Baskets(records, items, users), params))
+    result = read(anonymize_clusters(basket_clusters_table(raw), params))
+    assert_equal(result, release_baskets(Baskets(records, items, users), params))
 
 
-def demo(users=150):
-    """The demo's rows in the order of their times, which all differ."""
+def demo(users=100):
+    """Rows of the demo log in time order, with distinct times."""
     names, times, queries = map(sum, zip(*demo_rows(users), strict=True), ([], [], []))
     rows = sorted(zip(times, names, queries, strict=True))
     return [
@@ -149,34 +149,34 @@ def demo(users=150):
 
 @pytest.mark.parametrize("format", ["queries", "sets"])
 @pytest.mark.parametrize("method", ["best", "paper"])
-def test_a_demo_log_goes_through_the_stages_as_through_the_core(format, method):  # noqa: A002
-    params = asked(k=2, p=1, format=format, method=method)
-    found = staged(raw_of(demo()), params)
-    assert len(found.ledger) > 10
-    assert found.threads.column_names == COLUMNS[format]
-    assert_equal(found, release_log(Log.from_rows(demo()), params))
+def test_stages_of_the_demo_log_equal_the_core(format, method):  # noqa: A002
+    params = params_with(k=2, p=1, format=format, method=method)
+    result = run_stages(raw_of(demo()), params)
+    assert len(result.ledger) > 10
+    assert result.threads.column_names == COLUMNS[format]
+    assert_equal(result, release_log(Log.from_rows(demo()), params))
 
 
 @pytest.mark.parametrize("format", ["queries", "sets"])
-def test_an_empty_log_keeps_the_columns_and_types(format):  # noqa: A002
-    params = asked(format=format)
+def test_empty_log_keeps_columns_and_types(format):  # noqa: A002
+    params = params_with(format=format)
     empty, full = raw_of([]), raw_of(demo())
     threads = threads_table(empty, params)
     assert threads.schema == threads_table(full, params).schema
     clusters = clusters_table(threads, params)
     assert clusters.schema == clusters_table(threads_table(full, params), params).schema
-    found = read(anonymize_clusters(clusters, params))
-    other = staged(full, params)
-    assert found.threads.schema == other.threads.schema
-    assert found.ledger.schema == other.ledger.schema
-    assert found.cost.schema == other.cost.schema
-    assert (len(found.threads), len(found.ledger)) == (0, 0)
-    assert found.cost["keywords"].to_pylist()[-1] == 0
+    result = read(anonymize_clusters(clusters, params))
+    other = run_stages(full, params)
+    assert result.threads.schema == other.threads.schema
+    assert result.ledger.schema == other.ledger.schema
+    assert result.cost.schema == other.cost.schema
+    assert (len(result.threads), len(result.ledger)) == (0, 0)
+    assert result.cost["keywords"].to_pylist()[-1] == 0
     assert len(basket_clusters_table(empty.rename_columns(["record", "item", "user"]))) == 0
 
 
-def test_threads_and_clusters_have_the_columns_of_the_contract():
-    params = asked()
+def test_threads_and_clusters_have_the_documented_columns():
+    params = params_with()
     threads = threads_table(raw_of(demo()), params)
     assert threads.column_names == ["thread", "user", "time", "position", "query"]
     rows = threads.to_pylist()
@@ -192,8 +192,8 @@ def test_threads_and_clusters_have_the_columns_of_the_contract():
 
 
 @pytest.mark.parametrize("method", ["best", "paper"])
-def test_a_sweep_is_the_core_s(method):
-    params, ks = asked(method=method), range(2, 6)
+def test_sweep_equals_the_core(method):
+    params, ks = params_with(method=method), range(2, 6)
     clusters = clusters_table(threads_table(raw_of(demo()), params), params)
     table = cost_table(sweep_threads(load_threads(clusters, params), params, ks), params)
     assert table.column_names == COST
@@ -206,19 +206,19 @@ def test_a_sweep_is_the_core_s(method):
         assert row["factor"] == cost.certificate.factor
 
 
-def test_a_cost_without_a_lower_bound_has_no_finite_factor():
+def test_cost_without_lower_bound_has_infinite_factor():
     flips = Cost(additions=1, deletions=2, withdrawals=0)
     cost = ReleaseCost(2, 5, 9, 0, Certificate(flips, lower_bound=0, proven_optimal=False))
-    assert cost_table([cost], asked())["factor"].to_pylist() == [float("inf")]
+    assert cost_table([cost], params_with())["factor"].to_pylist() == [float("inf")]
 
 
-def digest(rows, folder, secret=SECRET):
-    """What `publish` calls the release of these rows, through files as between assets."""
+def published_digest(rows, folder, secret=SECRET):
+    """Digest of the release of these rows; stages are exchanged as files."""
     folder.mkdir()
-    params = asked(k=3, secret=secret)
+    params = params_with(k=3, secret=secret)
     clusters = clusters_table(threads_table(raw_of(rows), params), params)
-    found = read(anonymize_clusters(clusters, params))
-    tables = [found.threads, found.ledger, clusters, found.cost]
+    result = read(anonymize_clusters(clusters, params))
+    tables = [result.threads, result.ledger, clusters, result.cost]
     names = ("anonymized_threads", "ledger", "clusters", "cost_report")
     paths = {name: folder / f"{name}.parquet" for name in names}
     for path, table in zip(paths.values(), tables, strict=True):
@@ -227,19 +227,20 @@ def digest(rows, folder, secret=SECRET):
     return publish(StageFiles(**paths), spec, folder / "out").digest
 
 
-def test_the_same_secret_gives_the_same_bytes_and_the_order_of_lines_is_forgotten(tmp_path):
-    rows = demo()
-    first = digest(rows, tmp_path / "a")
-    assert digest(rows, tmp_path / "b") == first
-    assert digest(Random(7).sample(rows, len(rows)), tmp_path / "c") == first  # noqa: S311
-    assert digest(rows, tmp_path / "d", b"another") != first
+def test_release_bytes_depend_on_secret_and_not_on_line_order(tmp_path):
+    rows = demo(60)
+    first = published_digest(rows, tmp_path / "a")
+    assert published_digest(rows, tmp_path / "b") == first
+    assert published_digest(Random(7).sample(rows, len(rows)), tmp_path / "c") == first  # noqa: S311
+    assert published_digest(rows, tmp_path / "d", b"another") != first
 
 
 @given(st.lists(st.text(PIECES, max_size=8) | st.text(max_size=8), max_size=6))
-def test_queries_are_cut_as_the_core_cuts_them_however_plain(queries):
-    raw = raw_of([(f"u{place}", START, text) for place, text in enumerate(queries)])
+@settings(max_examples=60)
+def test_queries_are_tokenized_as_in_the_core(queries):
+    raw = raw_of([(f"u{n}", START, text) for n, text in enumerate(queries)])
 
-    table = clusters_table(threads_table(raw, asked()), asked())
+    table = clusters_table(threads_table(raw, params_with()), params_with())
 
-    found = dict(zip(table["user"].to_pylist(), table["words"].to_pylist(), strict=True))
-    assert found == {f"u{place}": tokenize(text) for place, text in enumerate(queries)}
+    result = dict(zip(table["user"].to_pylist(), table["words"].to_pylist(), strict=True))
+    assert result == {f"u{n}": tokenize(text) for n, text in enumerate(queries)}

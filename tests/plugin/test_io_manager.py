@@ -1,4 +1,4 @@
-"""Tables through the storage: what comes back is what was given, and what it is asked as."""
+"""IO manager: stored_path tables are loaded unchanged, as the annotated type."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from support.storing import (
+from support.stored_assets import (
     FULL,
     TYPES,
     asset_of,
@@ -24,7 +24,7 @@ from support.storing import (
     relation_of,
     run,
     storage_in,
-    stored,
+    stored_path,
 )
 
 from setanon_core.errors import InvalidParameterError
@@ -33,8 +33,8 @@ from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
 
 
-def test_a_table_comes_back_as_it_was_whatever_it_is_given_as(tmp_path):
-    for number, given_as in enumerate(
+def test_stored_table_equals_its_input_of_any_type(tmp_path):
+    for number, value in enumerate(
         [
             FULL,
             lambda: FULL.to_reader(max_chunksize=1),
@@ -43,18 +43,18 @@ def test_a_table_comes_back_as_it_was_whatever_it_is_given_as(tmp_path):
     ):
         folder = tmp_path / str(number)
         folder.mkdir()
-        result = run(folder, asset_of(given_as))
-        assert parquet.read_table(stored(folder)).to_pydict() == FULL.to_pydict()
+        result = run(folder, asset_of(value))
+        assert parquet.read_table(stored_path(folder)).to_pydict() == FULL.to_pydict()
         schema = metadata(result)["dagster/column_schema"].value
         assert [(c.name, c.type) for c in schema.columns] == list(
             zip(FULL.column_names, TYPES, strict=True)
         )
         assert metadata(result)["dagster/row_count"].value == 3
-        assert metadata(result)["dagster/uri"].value == str(stored(folder))
-        assert metadata(result)["setanon/bytes"].value == stored(folder).stat().st_size
+        assert metadata(result)["dagster/uri"].value == str(stored_path(folder))
+        assert metadata(result)["setanon/bytes"].value == stored_path(folder).stat().st_size
 
 
-def test_an_input_is_what_its_annotation_says(tmp_path):
+def test_input_has_the_annotated_type(tmp_path):
     run(tmp_path, asset_of(FULL))
     assert (
         loaded(tmp_path, duckdb.DuckDBPyRelation).to_arrow_table().to_pydict() == FULL.to_pydict()
@@ -63,38 +63,38 @@ def test_an_input_is_what_its_annotation_says(tmp_path):
     reader = loaded(tmp_path, pa.RecordBatchReader)
     assert isinstance(reader, pa.RecordBatchReader)
     assert reader.read_all().to_pydict() == FULL.to_pydict()
-    assert loaded(tmp_path, Path) == stored(tmp_path)
-    assert loaded(tmp_path, list[Path]) == [stored(tmp_path)]
+    assert loaded(tmp_path, Path) == stored_path(tmp_path)
+    assert loaded(tmp_path, list[Path]) == [stored_path(tmp_path)]
     frame = loaded(tmp_path, pd.DataFrame)
     assert frame["words"].tolist() == [["pine", "straw"], [], None]
     assert frame["keys"].tolist() == FULL["keys"].to_pylist()
-    assert frame["line"].tolist()[:2] == [3, 2**53 + 1]  # a float would have lost the one
+    assert frame["line"].tolist()[:2] == [3, 2**53 + 1]  # a float would lose the last digit
     assert frame["time"].dtype == "datetime64[us]"
 
 
-def test_an_input_without_annotation_is_a_lazy_relation(tmp_path):
+def test_input_without_annotation_is_a_lazy_relation(tmp_path):
     seen = []
 
     @dg.asset
-    def reading(made):
-        seen.append(made)
+    def reading(table_asset):
+        seen.append(table_asset)
 
     run(tmp_path, asset_of(FULL), reading)
     assert isinstance(seen[0], duckdb.DuckDBPyRelation)
     assert seen[0].filter("user = 'bob'").select("line").fetchall() == [(2**53 + 1,)]
 
 
-def test_another_annotation_is_refused_by_name(tmp_path):
+def test_unsupported_annotation_is_refused_by_name(tmp_path):
     run(tmp_path, asset_of(FULL))
     with pytest.raises(InvalidParameterError, match=r"must be annotated as .*; got dict\.") as seen:
         loaded(tmp_path, dict)
-    assert "asset made" in str(seen.value)
+    assert "asset table_asset" in str(seen.value)
 
 
-def test_dagster_loads_a_value_outside_a_run(tmp_path):
+def test_value_can_be_loaded_outside_a_run(tmp_path):
     run(tmp_path, asset_of(FULL))
     definitions = dg.Definitions([asset_of(FULL)], resources={"io_manager": storage_in(tmp_path)})
-    assert definitions.load_asset_value("made", python_type=pa.Table).num_rows == 3
+    assert definitions.load_asset_value("table_asset", python_type=pa.Table).num_rows == 3
 
 
 values = st.lists(
@@ -105,15 +105,15 @@ values = st.lists(
             st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"])))),
         ),
         st.lists(st.integers(0, 2**64 - 1)),
-        st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)),  # noqa: DTZ001 - logs have no zone
+        st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)),  # noqa: DTZ001 - times of logs have no zone
     ),
     max_size=5,
 )
 
 
-@settings(max_examples=25)  # each flushes the disk
+@settings(max_examples=25)  # each example calls fsync
 @given(values)
-def test_every_value_survives(tmp_path_factory, rows):
+def test_values_are_read_back_unchanged(tmp_path_factory, rows):
     schema = pa.schema(
         [
             ("text", pa.string()),
@@ -138,7 +138,7 @@ def test_every_value_survives(tmp_path_factory, rows):
         ]
 
 
-def test_a_frame_comes_back_with_its_lists(tmp_path):
+def test_pandas_frame_is_loaded_unchanged_with_lists(tmp_path):
     frame = pd.DataFrame(
         {
             "user": ["ann", None],
@@ -152,7 +152,7 @@ def test_a_frame_comes_back_with_its_lists(tmp_path):
     pd.testing.assert_frame_equal(loaded(tmp_path, pd.DataFrame), frame.reset_index(drop=True))
 
 
-def test_an_empty_table_keeps_its_schema(tmp_path):
+def test_empty_table_keeps_its_schema(tmp_path):
     result = run(tmp_path, asset_of(FULL.slice(0, 0)))
     assert metadata(result)["dagster/row_count"].value == 0
     relation = loaded(tmp_path, duckdb.DuckDBPyRelation)
@@ -160,24 +160,24 @@ def test_an_empty_table_keeps_its_schema(tmp_path):
     assert [str(kind) for kind in relation.types] == TYPES
 
 
-def test_empty_lists_of_a_known_type_stay_lists_of_that_type(tmp_path):
+def test_empty_lists_keep_their_declared_type(tmp_path):
     run(tmp_path, asset_of(lambda: relation_of("SELECT []::VARCHAR[] AS words FROM range(3)")))
     relation = loaded(tmp_path, duckdb.DuckDBPyRelation)
     assert [str(kind) for kind in relation.types] == ["VARCHAR[]"]
     assert relation.fetchall() == [([],)] * 3
 
 
-def test_a_file_that_was_made_is_taken_away_whole(tmp_path):
-    made = tmp_path / "made.parquet"
-    rows = write_parquet(pa.table({"line": [1, 2]}), made)
-    result = run(tmp_path / "stages", asset_of(StoredFile(made, rows)))
+def test_stored_file_is_moved_to_its_final_path(tmp_path):
+    file = tmp_path / "temporary.parquet"
+    rows = write_parquet(pa.table({"line": [1, 2]}), file)
+    result = run(tmp_path / "stages", asset_of(StoredFile(file, rows)))
     assert metadata(result)["dagster/row_count"].value == 2
-    assert parquet.read_table(stored(tmp_path / "stages"))["line"].to_pylist() == [1, 2]
-    assert not made.exists()
+    assert parquet.read_table(stored_path(tmp_path / "stages"))["line"].to_pylist() == [1, 2]
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("sizes", [[10], [1, 9], [3, 3, 4], [1] * 10])
-def test_the_sizes_of_batches_do_not_change_a_byte(tmp_path, monkeypatch, sizes):
+def test_bytes_do_not_depend_on_batch_sizes(tmp_path, monkeypatch, sizes):
     monkeypatch.setattr("setanon_dagster.storage.parquet.ROW_GROUP_SIZE", 4096)
     table = pa.table({"line": range(10_000), "query": [f"query {n % 7}" for n in range(10_000)]})
     write_parquet(table, tmp_path / "table.parquet")
@@ -191,16 +191,16 @@ def test_the_sizes_of_batches_do_not_change_a_byte(tmp_path, monkeypatch, sizes)
     assert digest(tmp_path / "reader.parquet") == digest(tmp_path / "table.parquet")
 
 
-def test_none_and_a_materialize_result_store_nothing(tmp_path):
+def test_none_and_materialize_result_store_nothing(tmp_path):
     run(tmp_path, asset_of(FULL))
-    before = digest(stored(tmp_path))
+    before = digest(stored_path(tmp_path))
     assert "dagster/row_count" not in metadata(run(tmp_path, asset_of(None)))
     run(tmp_path, asset_of(lambda: dg.MaterializeResult(metadata={"k": 3})))
-    assert digest(stored(tmp_path)) == before
-    assert files_in(tmp_path) == ["store/made/all.parquet"]
+    assert digest(stored_path(tmp_path)) == before
+    assert files_in(tmp_path) == ["store/table_asset/all.parquet"]
 
 
-def test_the_functions_for_files_do_not_import_dagster():
+def test_parquet_module_imports_neither_dagster_nor_pandas():
     code = (
         "import sys, setanon_dagster.storage.parquet\n"
         "sys.exit('dagster' in sys.modules or 'pandas' in sys.modules)"

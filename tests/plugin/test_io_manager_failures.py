@@ -1,4 +1,4 @@
-"""A write that fails leaves the old file whole, and nothing of the data anywhere."""
+"""IO manager: a failed write keeps the old file and reveals no data."""
 
 import os
 import pickle
@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.storing import (
+from support.stored_assets import (
     CANARY,
     FULL,
     asset_of,
@@ -21,7 +21,7 @@ from support.storing import (
     loaded,
     relation_of,
     run,
-    stored,
+    stored_path,
 )
 
 from setanon_core.errors import SetanonError
@@ -37,62 +37,58 @@ def failing_reader(error):
 
 
 FAILING = {
-    "a cell that cannot be cast": lambda: relation_of(f"SELECT '{CANARY}'::INT AS n"),
-    "a reader that breaks off": lambda: failing_reader(ValueError(CANARY)),
-    "a reader whose disk fails": lambda: failing_reader(OSError(CANARY)),
-    "a frame of two kinds": lambda: pd.DataFrame({"n": pd.Series([CANARY, 1], dtype=object)}),
-    "a text that is not unicode": lambda: pd.DataFrame(
-        {"n": pd.Series([CANARY + "\ud800"], dtype=object)}
-    ),
-    "an error in SQL": lambda: relation_of(f"SELECT error('{CANARY}')::INT AS n"),
+    "cast error": lambda: relation_of(f"SELECT '{CANARY}'::INT AS n"),
+    "reader that fails": lambda: failing_reader(ValueError(CANARY)),
+    "reader with a disk error": lambda: failing_reader(OSError(CANARY)),
+    "frame with mixed types": lambda: pd.DataFrame({"n": pd.Series([CANARY, 1], dtype=object)}),
+    "invalid Unicode": lambda: pd.DataFrame({"n": pd.Series([CANARY + "\ud800"], dtype=object)}),
+    "SQL error": lambda: relation_of(f"SELECT error('{CANARY}')::INT AS n"),
 }
 
 
-@pytest.mark.parametrize("why", FAILING)
-def test_a_failed_write_leaves_the_old_file_whole_and_says_nothing_of_the_data(
-    tmp_path, why, capfd
-):
+@pytest.mark.parametrize("cause", FAILING)
+def test_failed_write_keeps_the_old_file_and_reveals_no_data(tmp_path, cause, capfd):
     run(tmp_path, asset_of(FULL))
-    before = digest(stored(tmp_path))
+    before = digest(stored_path(tmp_path))
     instance = dg.DagsterInstance.ephemeral()
-    with pytest.raises(SetanonError, match="asset made could not be written") as seen:
-        run(tmp_path, asset_of(FAILING[why]), instance=instance)
-    assert digest(stored(tmp_path)) == before
-    assert files_in(tmp_path) == ["store/made/all.parquet"]
+    with pytest.raises(SetanonError, match="asset table_asset could not be written") as seen:
+        run(tmp_path, asset_of(FAILING[cause]), instance=instance)
+    assert digest(stored_path(tmp_path)) == before
+    assert files_in(tmp_path) == ["store/table_asset/all.parquet"]
     assert CANARY not in str(seen.value)
-    assert CANARY not in str(pickle.loads(pickle.dumps(seen.value)))  # noqa: S301 - our own
+    assert CANARY not in str(pickle.loads(pickle.dumps(seen.value)))  # noqa: S301 - our own error
     (past,) = instance.get_runs()
     assert all(CANARY not in str(event) for event in instance.all_logs(past.run_id))
     assert CANARY not in "".join(capfd.readouterr())
 
 
-def test_an_error_of_the_disk_leaves_the_old_file_whole(tmp_path, monkeypatch):
+def test_disk_error_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     write_parquet(FULL, path)
     before = digest(path)
 
-    def full(_):
+    def disk_full(_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
+        patched.setattr(os, "fsync", disk_full)
         with pytest.raises(OSError, match="No space left"):
             write_parquet(FULL.slice(0, 1), path)
     assert digest(path) == before
     assert files_in(tmp_path) == ["t.parquet"]
 
 
-def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
-    def stop(*_):
+def test_interrupted_write_leaves_no_file(tmp_path, monkeypatch):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "fsync", stop)
+    monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_parquet(FULL, tmp_path / "t.parquet")
     assert files_in(tmp_path) == []
 
 
-def test_what_a_killed_process_leaves_is_no_data(tmp_path):
+def test_killed_write_leaves_only_a_hidden_private_file(tmp_path):
     code = (
         "import os, sys, pyarrow as pa\n"
         "from pathlib import Path\n"
@@ -104,16 +100,18 @@ def test_what_a_killed_process_leaves_is_no_data(tmp_path):
         "write_parquet(pa.RecordBatchReader.from_batches(schema, batches()), Path(sys.argv[1]))\n"
     )
     run(tmp_path, asset_of(FULL))
-    killed = subprocess.run([sys.executable, "-c", code, stored(tmp_path)], check=False, timeout=60)  # noqa: S603
+    killed = subprocess.run(  # noqa: S603 - the code above
+        [sys.executable, "-c", code, stored_path(tmp_path)], check=False, timeout=60
+    )
     assert killed.returncode == 9
-    (left,) = set(files_in(tmp_path)) - {"store/made/all.parquet"}
+    (left,) = set(files_in(tmp_path)) - {"store/table_asset/all.parquet"}
     assert not list((tmp_path / "store").rglob("*.parquet*"))[1:]
     assert Path(left).name.startswith(".")
     assert stat.S_IMODE((tmp_path / left).stat().st_mode) == 0o600
     assert loaded(tmp_path, pa.Table).num_rows == 3
 
 
-def test_files_and_folders_are_private_whatever_the_umask(tmp_path):
+def test_files_and_folders_are_private_regardless_of_the_umask(tmp_path):
     old = os.umask(0)
     try:
         run(tmp_path, asset_of(FULL, key_prefix=["team", "log"]))
@@ -123,17 +121,17 @@ def test_files_and_folders_are_private_whatever_the_umask(tmp_path):
         str(path.relative_to(tmp_path)): stat.S_IMODE(path.stat().st_mode)
         for path in tmp_path.rglob("*")
     }
-    assert modes.pop("store/team/log/made/all.parquet") == 0o600
-    assert {"store", "store/team/log/made"} <= set(modes)
+    assert modes.pop("store/team/log/table_asset/all.parquet") == 0o600
+    assert {"store", "store/team/log/table_asset"} <= set(modes)
     assert set(modes.values()) == {0o700}
 
 
-def test_a_file_for_the_public_gets_its_mode_with_its_name(tmp_path):
+def test_public_file_has_its_mode(tmp_path):
     write_parquet(FULL, tmp_path / "t.parquet", mode=0o644)
     assert stat.S_IMODE((tmp_path / "t.parquet").stat().st_mode) == 0o644
 
 
-def test_other_columns_replace_the_old_ones(tmp_path):
+def test_new_columns_replace_the_old_ones(tmp_path):
     run(tmp_path, asset_of(FULL))
     run(tmp_path, asset_of(pa.table({"line": ["one"], "extra": [1]})))
-    assert parquet.read_table(stored(tmp_path)).to_pydict() == {"line": ["one"], "extra": [1]}
+    assert parquet.read_table(stored_path(tmp_path)).to_pydict() == {"line": ["one"], "extra": [1]}

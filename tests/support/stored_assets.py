@@ -1,4 +1,4 @@
-"""Tables that are stored and loaded again, and where they are."""
+"""Store and load tables through the IO manager in Dagster runs."""
 
 import hashlib
 from datetime import datetime
@@ -49,11 +49,11 @@ def run(folder, *assets, partition=None, selection=None, instance=None, **settin
 
 
 def asset_of(data, **arguments):
-    @dg.asset(name="made", **arguments)
-    def made():
+    @dg.asset(name="table_asset", **arguments)
+    def table_asset():
         return data() if callable(data) else data
 
-    return made
+    return table_asset
 
 
 def relation_of(sql):
@@ -61,11 +61,11 @@ def relation_of(sql):
 
 
 def metadata(result):
-    return result.asset_materializations_for_node("made")[0].metadata
+    return result.asset_materializations_for_node("table_asset")[0].metadata
 
 
-def stored(folder, name="all"):
-    return folder / "store" / "made" / f"{name}.parquet"
+def stored_path(folder, name="all"):
+    return folder / "store" / "table_asset" / f"{name}.parquet"
 
 
 def files_in(folder):
@@ -80,16 +80,16 @@ def loaded(folder, annotation, *, upstream=None):
     seen = []
 
     @dg.asset
-    def reading(made: annotation):
-        seen.append(made)
+    def reading(table_asset: annotation):
+        seen.append(table_asset)
 
     run(folder, upstream or asset_of(FULL), reading, selection=[reading])
     return seen[0]
 
 
-def partitioned(make):
-    @dg.asset(name="made", partitions_def=DAYS)
-    def made(context: dg.AssetExecutionContext):
-        return make(context.partition_key)
+def partitioned(value_of):
+    @dg.asset(name="table_asset", partitions_def=DAYS)
+    def table_asset(context: dg.AssetExecutionContext):
+        return value_of(context.partition_key)
 
-    return made
+    return table_asset
