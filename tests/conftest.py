@@ -1,10 +1,10 @@
-"""Hypothesis profiles: `ci` runs fixed examples, `dev` random ones. One BLAS thread per process."""
+"""Hypothesis profiles: `ci` runs fixed examples, `dev` random ones. BLAS on one core."""
 
 import os
 
 from hypothesis import settings
 
-# Parallel test workers share the cores: more BLAS threads make small products five times slower.
+# Test workers share the cores: BLAS on all cores makes small products five times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)

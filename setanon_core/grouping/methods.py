@@ -120,7 +120,7 @@ def group(records: Records, params: Params) -> Grouping:
     if params.method == "paper":
         return _run_grouper(starts[0].grouper, records, params)
     surplus = surplus_duplicates(records, params)
-    # Thousands of small matrix products: more than one BLAS thread would slow them down.
+    # Thousands of small matrix products: with more than one core, BLAS is slower.
     with _blas().limit(limits=1, user_api="blas"):
         best = cheapest(records.subset(np.flatnonzero(~surplus)), params, starts, recipe.steps)
     labels = np.empty(len(records), np.int64)
