@@ -19,11 +19,11 @@ def test_a_record_leaves_only_if_its_group_keeps_k_users():
         departed: list[int] = []
         for i in np.random.default_rng(len(records)).permutation(len(records)).tolist():
             others = n_users_without(records, labels, departed, i)
-            may_leave = labels[i] == WITHDRAWN or others >= params.k
+            may_leave = bool(labels[i] == WITHDRAWN or others >= params.k)
             if not departed:
                 assert membership.may_leave[i] == may_leave
-            assert membership.must_stay(i) is not may_leave
-            assert membership.leave(i) is may_leave
+            assert membership.must_stay(i) == (not may_leave)
+            assert membership.leave(i) == may_leave
             if may_leave:
                 departed.append(i)
 
