@@ -54,16 +54,6 @@ def release_copy(finished_release, tmp_path):
     return release_config(tmp_path, rows=None)
 
 
-@pytest.fixture(scope="session")
-def good(finished_release):
-    return finished_release
-
-
-@pytest.fixture
-def stored(release_copy):
-    return release_copy
-
-
 @pytest.fixture
 def read(tmp_path):
     """A function that reads bytes as a source file of the given name."""
