@@ -1,4 +1,4 @@
-"""The data sheet that goes with a release: what it is, how it was made, what is not promised."""
+"""The data sheet of a release: contents, method, verification, and what is not promised."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,29 +8,29 @@ _SHEET: Final = """\
 
 ## What this is
 
-{kind} of {records} threads, made k-anonymous with k = {k}. A thread is what one user asked on one
-topic, or one basket. The {records} threads have {groups} different sets of keywords.
+{kind} of {records} threads, made k-anonymous with k = {k}. A thread is the queries of one user on
+one topic, or one basket. The {records} threads have {groups} different sets of keywords.
 
-| file | what it has |
+| file | contents |
 |---|---|
 | `threads.parquet` | {columns} |
 | `certificate.json` | parameters, cost, verdict, and the SHA-256 digest of `threads.parquet` |
 
-Thread ids are keyed hashes under a secret; rows are ordered by them, which tells nothing.
+Thread ids are hashes under a secret key. Rows are sorted by them, so their order has no meaning.
 
 ## What k = {k} means
 
 - {promise}
 - {owners}
-- No user, time, click or order of the source is in the files.
+- The files contain no user, time or click of the source, and not its order.
 
-A verifier that shares no code with the anonymizer has read this very file.
+A verifier that shares no code with the anonymizer has checked this file.
 
 ## How it was made
 
 After Motwani and Nabar, *Anonymizing Unstructured Data* (arXiv:0810.5582): threads with similar
-sets were grouped, at least {k} {unit}s to a group, and each group was given one set by adding and
-deleting keywords.
+sets were grouped, at least {k} {unit}s per group, and the sets of a group were made equal by adding
+and deleting keywords.
 
 | parameter | value |
 |---|---|
@@ -38,20 +38,20 @@ deleting keywords.
 
 ## What was removed
 
-All of the source but the keywords: users, times, clicks, and the order of its lines. Of the
-keywords, those that too few {unit}s share; a thread was withdrawn where nothing of it could stay.
+Everything in the source except the keywords: users, times, clicks, and the order of its lines.
+Keywords that too few {unit}s share were deleted. Threads without a remaining keyword were withdrawn.
 
 | | |
 |---|---:|
 | threads of the source | {threads} |
 | threads withdrawn | {withdrawals} |
 | keywords of the source | {keywords} |
-| keywords deleted, those of withdrawn threads included | {deletions} |
+| keywords deleted, including those of withdrawn threads | {deletions} |
 | keywords added | {additions} |
-| keywords respelled as others spell them | {respellings} |
-| share of the keywords retained, added ones taken off | {retained} |
-| no release with this k deletes and adds fewer than | {lower_bound} |
-| deleted and added keywords over that bound | {factor} |
+| keywords published in the spelling of other {unit}s | {respellings} |
+| share of keywords retained, minus the added ones | {retained} |
+| lower bound: every release with this k deletes and adds at least | {lower_bound} |
+| deleted and added keywords divided by the lower bound | {factor} |
 
 ## How to verify
 
@@ -60,23 +60,23 @@ sha256sum threads.parquet   # {digest}
 setanon verify threads.parquet --k {k}
 ```
 
-The first shows that this is the file of the certificate. The second checks, from the file alone,
-that at least {k} threads have each set; that they are of {k} {unit}s was checked with the private
-ledger, before the file got its name.
+The first command shows that this is the certified file. The second checks, from the file alone,
+that at least {k} threads have each set. That they belong to at least {k} {unit}s was verified with
+the private ledger before publication.
 
 ## What is not promised
 
-- k-anonymity is not differential privacy. It hides to whom of at least {k} users a set belongs,
-  not that somebody has it; what all of them have in common can be learnt.
+- k-anonymity is not differential privacy. It hides which of at least {k} users a set belongs to, not
+  that the set exists. What all of these users have in common can be learned.
 - {traces}
-- Threads of one user may be stitched together by a clever reader.
-- Two releases about the same users, of other times or with other parameters, may tell more than
-  each of them; their thread ids have nothing in common.
-- Added keywords were not typed by the user of the thread: do not study single threads as such.
+- Threads of one user may be stitched together by an attacker.
+- Two releases about the same users, of other times or with other parameters, may together reveal
+  more than each of them. Their thread ids are unrelated.
+- Added keywords were not typed by the user of the thread: do not interpret single threads.
 
 ## How to cite
 
-Cite the release, and the paper whose method made it:
+Cite the release and the paper of its method:
 
 > {full}. Threads made k-anonymous with k = {k} by setanon {version}. SHA-256:
 > {digest}.
@@ -86,25 +86,25 @@ Cite the release, and the paper whose method made it:
 
 _COLUMNS: Final = {
     "sets": "`thread_id`, `keywords` (sorted)",
-    "queries": "`thread_id`, `position` (from 0), `query` (keywords, one blank between)",
+    "queries": "`thread_id`, `position` (from 0), `query` (keywords, separated by one blank)",
 }
 _KINDS: Final = {"sets": "The keyword sets", "queries": "The edited queries"}
 _PROMISES: Final = {
-    "user": "The set of keywords of every thread is published, letter for letter, for threads of "
-    "at least {k}\n  different users. Several threads of one user count once. The rarest set has "
-    "{smallest} users.",
-    "record": "The source names no users, so that **every record counts as a user of its own**: "
-    "each set is\n  published, letter for letter, for at least {k} records, which may be of one "
-    "person. The rarest set\n  has {smallest} records.",
+    "user": "Every set of keywords is published, letter for letter, for threads of at least {k} "
+    "different\n  users. Several threads of one user count once. The rarest set has {smallest} "
+    "users.",
+    "record": "The source has no users, so **every record counts as a user**: each set is "
+    "published, letter for\n  letter, for at least {k} records, which may belong to one person. "
+    "The rarest set has {smallest} records.",
 }
 _TRACES: Final = {
-    "sets": "The number of threads with a set is published as it is.",
-    "queries": "The number, order and repetition of a thread's queries stay as they were typed.",
+    "sets": "The number of threads with a set is published unchanged.",
+    "queries": "The number, order and repetition of a thread's queries are published unchanged.",
 }
 
 
 def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
-    """Write the sheet from the certificate, so that they cannot differ."""
+    """Build the data sheet from the certificate only, so that both agree."""
     form, owners = certificate["format"], certificate["min_owners"]
     cost, verdict = certificate["cost"], certificate["verdict"]
     unit, digest = certificate["unit"], certificate["sha256"]["threads.parquet"]
@@ -117,9 +117,9 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         records=verdict["records"],
         groups=verdict["groups"],
         promise=_PROMISES[unit].format(k=certificate["k"], smallest=verdict["smallest_group"]),
-        owners=f"Every keyword is that of at least {owners} {unit}s of the source."
+        owners=f"At least {owners} {unit}s of the source have each keyword."
         if owners
-        else f"Keywords of few {unit}s may be in it: `min_owners` was 0.",
+        else f"Keywords of few {unit}s may be included: `min_owners` was 0.",
         parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in certificate["parameters"].items()),
         digest=digest,
         full=f"{name}-{digest[:12]}",

@@ -106,10 +106,10 @@ def test_what_a_certificate_says_can_be_read_again(made):
 
 QUESTIONS = {
     "What this is": ["18 threads", "k-anonymous with k = 3", "2 different sets", "threads.parquet"],
-    "What k = 3 means": ["at least 3 different users", "count once", "at least 3 users"],
+    "What k = 3 means": ["at least 3 different users", "count once", "At least 3 users of the source"],
     "How it was made": ["adding and deleting keywords", "arXiv:0810.5582", "| method | best |"],
     "What was removed": [
-        "| keywords deleted, those of withdrawn threads included | 2 |",
+        "| keywords deleted, including those of withdrawn threads | 2 |",
         "| threads withdrawn | 3 |",
         "| keywords added | 1 |",
         "users, times, clicks",
