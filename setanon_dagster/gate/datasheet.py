@@ -39,7 +39,7 @@ and deleting keywords.
 ## What was removed
 
 Everything in the source except the keywords: users, times, clicks, and the order of its lines.
-Keywords that too few {unit}s share were deleted. Threads without a remaining keyword were withdrawn.
+Keywords that too few {unit}s share were deleted. Threads without remaining keywords were withdrawn.
 
 | | |
 |---|---:|
@@ -66,8 +66,8 @@ the private ledger before publication.
 
 ## What is not promised
 
-- k-anonymity is not differential privacy. It hides which of at least {k} users a set belongs to, not
-  that the set exists. What all of these users have in common can be learned.
+- k-anonymity is not differential privacy. It hides which of at least {k} users a set belongs to,
+  not that the set exists. What all of these users have in common can be learned.
 - {traces}
 - Threads of one user may be stitched together by an attacker.
 - Two releases about the same users, of other times or with other parameters, may together reveal

@@ -1,11 +1,11 @@
-"""What is published beside the threads has a schema, and sentences that anybody understands."""
+"""Certificates match their JSON schema; data sheets are complete; claims are read back."""
 
 import json
 from dataclasses import fields
 
 import pytest
 from support.certificates import SCHEMA, faults_of
-from support.publishing import COST, inputs, published
+from support.publishing import COST, publish_files, stage_files
 
 from setanon_dagster.gate.certificate import COSTS
 from setanon_dagster.gate.certificate import SCHEMA as VERSION
@@ -15,47 +15,47 @@ from setanon_dagster.verifier.verdict import FileVerdict
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made")
-    return published(inputs(folder / "in"), folder / "out")
+def release(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    return publish_files(stage_files(folder / "in"), folder / "out")
 
 
 @pytest.fixture
-def certificate(made):
-    return json.loads((made.folder / "certificate.json").read_text())
+def certificate(release):
+    return json.loads((release.folder / "certificate.json").read_text())
 
 
-def test_a_certificate_is_what_its_schema_says(certificate):
+def test_certificate_matches_its_schema(certificate):
     assert faults_of(certificate) == []
 
 
-def test_the_schema_knows_every_field_and_its_own_version():
+def test_schema_has_every_field_and_its_version():
     schema = json.loads(SCHEMA.read_text())["properties"]
     assert schema["schema"]["const"] == VERSION
     assert list(schema["verdict"]["properties"]) == [field.name for field in fields(FileVerdict)]
     assert tuple(schema["cost"]["properties"]) == COSTS
 
 
-def places(told, above=()):
-    for name, value in told.items():
-        yield (*above, name)
+def field_paths(document, parents=()):
+    for name, value in document.items():
+        yield (*parents, name)
         if isinstance(value, dict):
-            yield from places(value, (*above, name))
+            yield from field_paths(value, (*parents, name))
 
 
 OPTIONAL = {("parameters", name) for name in ("method", "p", "seed", "grouper")}
 
 
-def test_a_certificate_without_one_of_its_fields_is_refused(certificate):
-    required = [place for place in places(certificate) if place not in OPTIONAL]
+def test_certificate_without_a_required_field_is_invalid(certificate):
+    required = [path for path in field_paths(certificate) if path not in OPTIONAL]
     assert len(required) > 40
-    for place in required:
-        told = json.loads(json.dumps(certificate))
-        inner = told
-        for name in place[:-1]:
+    for path in required:
+        document = json.loads(json.dumps(certificate))
+        inner = document
+        for name in path[:-1]:
             inner = inner[name]
-        del inner[place[-1]]
-        assert faults_of(told), place
+        del inner[path[-1]]
+        assert faults_of(document), path
 
 
 WRONG = [
@@ -69,7 +69,7 @@ WRONG = [
     ("format", "html"),
     ("sha256", {"threads.parquet": "0" * 63}),
     ("sha256", {"threads.parquet": "0" * 64, "ledger.parquet": "0" * 64}),
-    ("user", "somebody"),
+    ("user", "ann"),
     ("versions", {"setanon": "", "duckdb": "2.0.0"}),
 ]
 WRONG_INSIDE = [
@@ -81,7 +81,7 @@ WRONG_INSIDE = [
     ("verdict", "rare_keywords", 2),
     ("verdict", "smallest_group", 1),
     ("verdict", "records", 0),
-    ("verdict", "user", "somebody"),
+    ("verdict", "user", "ann"),
     ("parameters", "secret", "made up"),
     ("parameters", "Secret_of_ids", "made up"),
     ("parameters", "words", ["made", "up"]),
@@ -90,23 +90,27 @@ WRONG_INSIDE = [
 
 
 @pytest.mark.parametrize(("field", "value"), WRONG)
-def test_a_certificate_with_a_wrong_field_is_refused(certificate, field, value):
+def test_certificate_with_a_wrong_field_is_invalid(certificate, field, value):
     assert faults_of(certificate | {field: value})
 
 
 @pytest.mark.parametrize(("part", "field", "value"), WRONG_INSIDE)
-def test_a_certificate_with_a_wrong_number_is_refused(certificate, part, field, value):
+def test_certificate_with_a_wrong_number_is_invalid(certificate, part, field, value):
     assert faults_of(certificate | {part: certificate[part] | {field: value}})
 
 
-def test_what_a_certificate_says_can_be_read_again(made):
-    said = read_claims(made.folder)
-    assert (said.k, said.min_owners, said.digest) == (3, 3, made.digest)
+def test_claims_of_a_certificate_are_read_back(release):
+    claims = read_claims(release.folder)
+    assert (claims.k, claims.min_owners, claims.digest) == (3, 3, release.digest)
 
 
-QUESTIONS = {
+SECTIONS = {
     "What this is": ["18 threads", "k-anonymous with k = 3", "2 different sets", "threads.parquet"],
-    "What k = 3 means": ["at least 3 different users", "count once", "At least 3 users of the source"],
+    "What k = 3 means": [
+        "at least 3 different users",
+        "count once",
+        "At least 3 users of the source",
+    ],
     "How it was made": ["adding and deleting keywords", "arXiv:0810.5582", "| method | best |"],
     "What was removed": [
         "| keywords deleted, including those of withdrawn threads | 2 |",
@@ -125,28 +129,28 @@ def sections(sheet):
     return {title: text for title, _, text in (part.partition("\n") for part in parts)}
 
 
-def test_the_data_sheet_answers_what_a_reader_asks(made):
-    sheet = (made.folder / "DATASHEET.md").read_text()
-    found = sections(sheet)
-    assert list(found) == list(QUESTIONS)
+def test_data_sheet_has_all_sections_and_facts(release):
+    sheet = (release.folder / "DATASHEET.md").read_text()
+    texts = sections(sheet)
+    assert list(texts) == list(SECTIONS)
     missing = [
         (title, text)
-        for title, texts in QUESTIONS.items()
-        for text in texts
-        if text not in " ".join(found[title].split())
+        for title, facts in SECTIONS.items()
+        for text in facts
+        if text not in " ".join(texts[title].split())
     ]
     assert missing == []
-    assert made.digest in found["How to verify"]
-    assert made.digest in found["How to cite"]
+    assert release.digest in texts["How to verify"]
+    assert release.digest in texts["How to cite"]
     assert not [line for line in sheet.splitlines() if len(line) > 110]
 
 
 @pytest.mark.parametrize("form", ["sets", "queries"])
 @pytest.mark.parametrize("unit", ["user", "record"])
 @pytest.mark.parametrize("owners", [0, 2, 3])
-def test_every_kind_of_release_has_a_whole_sheet(certificate, form, unit, owners):
-    told = certificate | {"format": form, "unit": unit, "min_owners": owners}
-    sheet = datasheet("demo", told | {"cost": COST | {"factor": None}})
-    assert list(sections(sheet)) == list(QUESTIONS)
+def test_every_kind_of_release_has_a_complete_data_sheet(certificate, form, unit, owners):
+    changed = certificate | {"format": form, "unit": unit, "min_owners": owners}
+    sheet = datasheet("demo", changed | {"cost": COST | {"factor": None}})
+    assert list(sections(sheet)) == list(SECTIONS)
     assert "{" not in sheet
     assert "None" not in sheet

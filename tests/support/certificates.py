@@ -1,4 +1,4 @@
-"""The schema of certificates, as a reader of a release would use it."""
+"""Validation of certificates by the published JSON schema."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,8 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 
 
 def faults_of(certificate):
-    """Where a certificate, as JSON has it, is not what the schema says."""
+    """JSON paths at which a certificate violates the schema."""
     schema = json.loads(SCHEMA.read_text())
     Draft202012Validator.check_schema(schema)
-    told = json.loads(json.dumps(certificate, allow_nan=False))
-    return [error.json_path for error in Draft202012Validator(schema).iter_errors(told)]
+    document = json.loads(json.dumps(certificate, allow_nan=False))
+    return [error.json_path for error in Draft202012Validator(schema).iter_errors(document)]

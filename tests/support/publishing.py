@@ -1,4 +1,4 @@
-"""Stage files for the gate, and a call of `publish` on them."""
+"""Small stage files for the gate, and a call of `publish` with them."""
 
 from hashlib import md5
 
@@ -16,29 +16,29 @@ COST = {
 }  # fmt: skip
 
 
-def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
-    """Threads of two sets, those of each set by all users in turn."""
+def stage_files(folder, form="sets", users=K, threads=9, word="canaryword"):
+    """Write the stages of threads with two sets; the users take turns in each set. Return paths."""
     folder.mkdir(exist_ok=True)
-    made = sorted(
+    rows = sorted(
         (md5(b"%d" % n, usedforsecurity=False).hexdigest(), n % 2, n // 2 % users, n)
         for n in range(threads * 2)
     )
     sets = [[word], ["canaryother", word]]
-    ids = [name for name, _, _, _ in made]
-    table = {"thread_id": ids, "group": [group for _, group, _, _ in made]}
+    ids = [name for name, _, _, _ in rows]
+    table = {"thread_id": ids, "group": [group for _, group, _, _ in rows]}
     if form == "sets":
-        table["keywords"] = [sets[group] for _, group, _, _ in made]
+        table["keywords"] = [sets[group] for _, group, _, _ in rows]
     else:
         table["position"] = [0] * len(ids)
-        table["query"] = [" ".join(sets[group]) for _, group, _, _ in made]
-    people = [f"canaryuser{user}" for _, _, user, _ in made]
+        table["query"] = [" ".join(sets[group]) for _, group, _, _ in rows]
+    user_column = [f"canaryuser{user}" for _, _, user, _ in rows]
     tables = {
         "anonymized_threads": table,
-        "ledger": {"thread_id": ids, "thread": [n for *_, n in made], "user": people},
+        "ledger": {"thread_id": ids, "thread": [n for *_, n in rows], "user": user_column},
         "clusters": {
-            "thread": [n for *_, n in made],
-            "user": people,
-            "name": [f"{user}-{n}" for user, (*_, n) in zip(people, made, strict=True)],
+            "thread": [n for *_, n in rows],
+            "user": user_column,
+            "name": [f"{user}-{n}" for user, (*_, n) in zip(user_column, rows, strict=True)],
             "words": [sets[1]] * len(ids),
         },
         "cost_report": {name: [5, value] for name, value in COST.items()}
@@ -52,7 +52,7 @@ def inputs(folder, form="sets", users=K, threads=9, word="canaryword"):
     return paths
 
 
-def published(paths, out, cores=None, **changed):
+def publish_files(paths, out, cores=None, **changed):
     spec = {
         "name": "demo",
         "k": K,
@@ -62,8 +62,8 @@ def published(paths, out, cores=None, **changed):
     return publish(StageFiles(**paths), ReleaseSpec(**(spec | changed)), out, cores=cores)
 
 
-def tree(folder):
-    """Everything below a folder: contents, targets of links, modes."""
+def folder_state(folder):
+    """Contents, link targets and modes of everything below a folder."""
     return {
         str(path.relative_to(folder)): (
             str(path.readlink()) if path.is_symlink() else path.is_file() and path.read_bytes(),
@@ -73,9 +73,9 @@ def tree(folder):
     }
 
 
-def link_of(out):
+def latest_name(out):
     return str((out / "releases" / "latest").readlink())
 
 
-def spoil(paths, what, table):
-    parquet.write_table(table(parquet.read_table(paths[what])), paths[what])
+def modify(paths, stage, change):
+    parquet.write_table(change(parquet.read_table(paths[stage])), paths[stage])
