@@ -15,9 +15,18 @@ from typing import Any, Final
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.driving import CHECKED, GROUP, JOB, QUIET, Server, browsing, chromium, serving, spoiled
+from support.browser import chromium, open_browser
+from support.ui_server import (
+    CHECKS_PAGE,
+    COLLAPSE_NAVIGATION,
+    GROUP_PAGE,
+    JOB_PAGE,
+    Server,
+    invalid_threads,
+    run_server,
+)
 
 from setanon_dagster.cli.sweep import sweep_rows
 from setanon_dagster.demo.release import demo_config
@@ -62,22 +71,26 @@ def main() -> None:
     if path is None:
         raise SystemExit("There must be a browser to take pictures with. Install chromium.")
     IMAGES.mkdir(exist_ok=True)
-    with TemporaryDirectory() as folder, browsing(path) as browser, serving(Path(folder)) as server:
+    with (
+        TemporaryDirectory() as folder,
+        open_browser(path) as browser,
+        run_server(Path(folder)) as server,
+    ):
         with _page(browser, 1280, 900) as page:
-            page.goto(server.url + JOB)
-            _expect_end(server, server.started_by(page, "Materialize all"), "SUCCESS")
+            page.goto(server.url + JOB_PAGE)
+            _expect_end(server, server.start_run(page, "Materialize all"), "SUCCESS")
         asset_graph(browser, server)
         report(browser, server)
-        with spoiled(server.folder):
-            _expect_end(server, server.check_again(), "FAILURE")
+        with invalid_threads(server.folder):
+            _expect_end(server, server.run_checks(), "FAILURE")
         failing_gate(browser, server)
 
 
 def asset_graph(browser: Browser, server: Server) -> None:
     """All assets of a release, with their checks, after everything went well."""
     # High enough for Dagster to write more than names into the boxes.
-    with _page(browser, 1150, 1400, QUIET, GRAPH) as page:
-        page.goto(server.url + GROUP)
+    with _page(browser, 1150, 1400, COLLAPSE_NAVIGATION, GRAPH) as page:
+        page.goto(server.url + GROUP_PAGE)
         expect(page.get_by_text("6 / 6 Passed")).to_be_visible()
         expect(page.get_by_text("Materialized", exact=True)).to_have_count(8)
         page.add_style_tag(content=INK)
@@ -88,8 +101,8 @@ def asset_graph(browser: Browser, server: Server) -> None:
 def failing_gate(browser: Browser, server: Server) -> None:
     """The checks of a file that somebody has spoiled: one set has a user too few."""
     width, height = 1120, 760
-    with _page(browser, width, height, QUIET) as page:
-        page.goto(server.url + CHECKED)
+    with _page(browser, width, height, COLLAPSE_NAVIGATION) as page:
+        page.goto(server.url + CHECKS_PAGE)
         expect(page.get_by_text("This does not hold: Every published set")).to_be_visible()
         expect(page.get_by_text("exposed_threads").first).to_be_visible()
         # The bar of signs at the left, and the plots below, would only take room.
@@ -146,7 +159,7 @@ def _around(boxes: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _expect_end(server: Server, run: str, end: str) -> None:
-    found = server.ended(run)
+    found = server.wait_for_run(run)
     if found != end:
         raise SystemExit(f"The run must end with {end}; it ended with {found}.")
 

@@ -1,7 +1,6 @@
-"""Dagster's pages on the demo, as `setanon ui` serves them: looked at, and clicked.
+"""The Dagster UI of the demo, started by `setanon ui`, in a browser.
 
-One test, and a subtest for each fact: a server takes half a minute to start, and what is done to it
-stays done.
+One test with one subtest per fact: the server starts slowly, and each step changes its state.
 """
 
 import re
@@ -13,17 +12,18 @@ pytest.importorskip("playwright")
 pytest.importorskip("dagster_webserver")
 
 from playwright.sync_api import expect
-from support.driving import CHECKED, GROUP, JOB, spoiled, watched
+from support.browser import watch_page
+from support.ui_server import CHECKS_PAGE, GROUP_PAGE, JOB_PAGE, invalid_threads
 
 from setanon_dagster.translator import LOG_STAGES, STAGES
 
 pytestmark = pytest.mark.slow
 
 HARMLESS = (
-    # Dagster's pages follow runs by a socket, and a page that is left closes it.
+    # The UI closes its socket when a page is left.
     re.compile(r"WebSocket connection to '\S+/graphql' failed"),
 )
-"""What Dagster's own pages complain of, though nothing is wrong."""
+"""Console errors of the Dagster UI that are no failures."""
 
 RED = """each => {
     const [red, green, blue] = getComputedStyle(each).color.match(/\\d+/g).map(Number);
@@ -37,83 +37,86 @@ RED_NODES = """expected => {
         return parseFloat(getComputedStyle(each).borderTopWidth) > 0 && r > 2 * g && r > 2 * b;
     };
     const nodes = [...document.querySelectorAll("svg foreignObject")];
-    const found = nodes.filter(node => [...node.querySelectorAll("*")].some(red));
-    return found.map(node => node.textContent.trim()).sort().join() === expected.join();
+    const framed = nodes.filter(node => [...node.querySelectorAll("*")].some(red));
+    return framed.map(node => node.textContent.trim()).sort().join() === expected.join();
 }"""
-"""Whether the assets that are framed in red are those that are expected."""
+"""Whether exactly the expected assets have a red frame."""
 
 
 @pytest.fixture
-def look(browser, server, kept, subtests):
-    """Open a page, keep a picture of it, and see whether a fact holds."""
+def check(browser, server, screenshots, subtests):
+    """Open a page, check a fact in a subtest, and take a screenshot."""
 
-    def looked(fact, place):
+    def check_fact(fact, path):
         name = fact.__name__
-        with subtests.test(name.replace("_", " ")), looking(browser, server, kept / name) as page:
-            page.goto(server.url + place)
+        with (
+            subtests.test(name.replace("_", " ")),
+            open_page(browser, server, screenshots / name) as page,
+        ):
+            page.goto(server.url + path)
             fact(page, server)
 
-    return looked
+    return check_fact
 
 
-def test_a_release_is_made_and_refused_before_our_eyes(browser, server, kept, look):
-    look(all_assets_are_listed_with_what_they_are, "/assets")
+def test_ui_shows_a_release_and_a_refused_release(browser, server, screenshots, check):
+    check(assets_are_listed_with_their_descriptions, "/assets")
 
-    with looking(browser, server) as page:
-        page.goto(server.url + JOB)
-        run = server.started_by(page, "Materialize all")
-        assert server.ended(run) == "SUCCESS"
-    look(the_run_has_made_all_and_checked_all, f"/runs/{run}")
-    look(the_graph_shows_every_asset, GROUP)
-    look(the_release_has_the_figures_of_its_report_beside_it, "/assets/demo/release")
-    look(checks_that_hold_are_green, CHECKED)
-    the_report_of_the_release_opens(browser, server, kept)
+    with open_page(browser, server) as page:
+        page.goto(server.url + JOB_PAGE)
+        run = server.start_run(page, "Materialize all")
+        assert server.wait_for_run(run) == "SUCCESS"
+    check(run_has_all_assets_and_checks, f"/runs/{run}")
+    check(graph_shows_all_assets, GROUP_PAGE)
+    check(release_has_the_numbers_of_its_report, "/assets/demo/release")
+    check(passed_checks_are_shown, CHECKS_PAGE)
+    report_of_the_release_opens(browser, server, screenshots)
 
     latest = (server.folder / "releases" / "latest").readlink()
-    with looking(browser, server) as page, spoiled(server.folder):
+    with open_page(browser, server) as page, invalid_threads(server.folder):
         page.goto(f"{server.url}/assets/demo/release")
-        # Both at once: the gate waits for no check.
-        checks = server.check_again()
-        run = server.started_by(page, "Materialize")
-        assert (server.ended(checks), server.ended(run)) == ("FAILURE", "FAILURE")
-    look(a_check_that_fails_is_red_and_says_what_does_not_hold, CHECKED)
-    look(the_refused_release_says_why, f"/runs/{run}")
-    look(the_graph_shows_where_it_failed, GROUP)
+        # Both at once: the gate does not depend on the checks.
+        checks = server.run_checks()
+        run = server.start_run(page, "Materialize")
+        assert (server.wait_for_run(checks), server.wait_for_run(run)) == ("FAILURE", "FAILURE")
+    check(failed_check_is_red_and_states_the_violation, CHECKS_PAGE)
+    check(refused_release_states_the_reason, f"/runs/{run}")
+    check(graph_shows_the_failed_assets, GROUP_PAGE)
     assert (server.folder / "releases" / "latest").readlink() == latest
 
 
 @contextmanager
-def looking(browser, server, picture=None):
-    """A page of Dagster's; at the end it must not have complained, nor asked anybody else."""
+def open_page(browser, server, screenshot=None):
+    """A page of the UI; it must have no errors, and must not send requests to other addresses."""
     with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
         page = context.new_page()
-        seen = watched(page, server.url)
+        log = watch_page(page, server.url)
         try:
             yield page
         finally:
-            if picture is not None:
-                page.screenshot(path=picture.with_suffix(".png"))
-    assert seen.strangers == []
-    assert [text for text in seen.errors if not any(it.search(text) for it in HARMLESS)] == []
+            if screenshot is not None:
+                page.screenshot(path=screenshot.with_suffix(".png"))
+    assert log.foreign_requests == []
+    assert [text for text in log.errors if not any(it.search(text) for it in HARMLESS)] == []
 
 
-def all_assets_are_listed_with_what_they_are(page, _):
+def assets_are_listed_with_their_descriptions(page, _):
     for stage in LOG_STAGES:
         expect(page.get_by_text(STAGES[stage]).first).to_be_visible()
 
 
-def the_run_has_made_all_and_checked_all(page, _):
+def run_has_all_assets_and_checks(page, _):
     expect(page.get_by_text("Success", exact=True).first).to_be_visible()
     expect(page.get_by_text("8 assets")).to_be_visible()
     expect(page.get_by_text("12 checks")).to_be_visible()
 
 
-def the_graph_shows_every_asset(page, _):
+def graph_shows_all_assets(page, _):
     for stage in LOG_STAGES:
         expect(page.locator("svg foreignObject").get_by_text(stage, exact=True)).to_be_visible()
 
 
-def the_release_has_the_figures_of_its_report_beside_it(page, server):
+def release_has_the_numbers_of_its_report(page, server):
     cost, verdict = server.certificate["cost"], server.certificate["verdict"]
     for name, value in {
         "setanon/additions": cost["additions"],
@@ -124,43 +127,43 @@ def the_release_has_the_figures_of_its_report_beside_it(page, server):
         "setanon/violations": 0,
         "setanon/report": server.report,
     }.items():
-        # Rows of the tables within have such names too, and come later.
+        # The first match: rows of nested tables may have the same names.
         row = page.locator(f"xpath=//tr[td[1][normalize-space() = '{name}']]").first
         expect(row.get_by_text(str(value), exact=True).first).to_be_visible()
 
 
-def the_report_of_the_release_opens(browser, server, kept):
+def report_of_the_release_opens(browser, server, screenshots):
     with browser.new_context() as context:
         page = context.new_page()
-        seen = watched(page, server.report.as_uri())
+        log = watch_page(page, server.report.as_uri())
         page.goto(server.report.as_uri())
-        page.screenshot(path=kept / "report-of-the-release.png", full_page=True)
+        page.screenshot(path=screenshots / "report-of-the-release.png", full_page=True)
         retained = server.certificate["cost"]["retained"]
         expect(page.get_by_text(f"{retained:.1%}").first).to_be_visible()
         expect(page.locator(".verdict")).to_contain_text("Verified")
-    assert (seen.strangers, seen.errors) == ([], [])
+    assert (log.foreign_requests, log.errors) == ([], [])
 
 
-def checks_that_hold_are_green(page, _):
+def passed_checks_are_shown(page, _):
     expect(page.get_by_text("Passed", exact=True)).to_be_visible()
     expect(page.get_by_text("Succeeded", exact=True)).to_have_count(6)
 
 
-def a_check_that_fails_is_red_and_says_what_does_not_hold(page, _):
+def failed_check_is_red_and_states_the_violation(page, _):
     expect(page.get_by_text("This does not hold: Every published set")).to_be_visible()
     failed = page.get_by_text("Failed", exact=True)
-    expect(failed).to_have_count(3)  # two checks of the list, and the one that is shown
+    expect(failed).to_have_count(3)  # two checks in the list, and the selected one
     assert failed.last.evaluate(RED)
 
 
-def the_refused_release_says_why(page, _):
+def refused_release_states_the_reason(page, _):
     expect(page.get_by_text("Failure", exact=True).first).to_be_visible()
-    said = re.compile(
+    reason = re.compile(
         "at least k = 3 users must share every set; 1 sets have.*Nothing was published"
     )
-    expect(page.get_by_text(said).first).to_be_visible()
+    expect(page.get_by_text(reason).first).to_be_visible()
 
 
-def the_graph_shows_where_it_failed(page, _):
-    # The colors come later than the names.
+def graph_shows_the_failed_assets(page, _):
+    # Colors are rendered after the names.
     page.wait_for_function(RED_NODES, arg=["anonymized_threads", "release"])

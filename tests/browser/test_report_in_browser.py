@@ -1,4 +1,4 @@
-"""The report as people see it: in a browser, by keyboard, in the dark, on paper."""
+"""The report in a browser: color schemes, phone, keyboard and print."""
 
 import re
 from dataclasses import replace
@@ -13,11 +13,11 @@ from setanon_dagster.report.build import write_report
 
 pytestmark = pytest.mark.slow
 
-WHOLE = replace(SMALL, threads=THREADS)
-REFUSED = certified(WHOLE, verdict={**VERDICT, "smallest_group": 2, "violations": 1})
-SHAPES = {"desk": (1280, 720), "phone": (360, 740)}
+COMPLETE = replace(SMALL, threads=THREADS)
+REFUSED = certified(COMPLETE, verdict={**VERDICT, "smallest_group": 2, "violations": 1})
+VIEWPORTS = {"desktop": (1280, 720), "phone": (360, 740)}
 
-FAINT = """(least) => {
+LOW_CONTRAST = """(least) => {
     const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
     const light = color => channels(color)
         .map(c => c / 255).map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
@@ -29,24 +29,24 @@ FAINT = """(least) => {
         }
         return "rgb(255, 255, 255)";
     };
-    const said = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    const hasText = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
     return [...document.body.querySelectorAll("*")]
-        .filter(each => said(each) && each.checkVisibility())
+        .filter(each => hasText(each) && each.checkVisibility())
         .map(each => {
             const style = getComputedStyle(each);
-            const own = each.closest("svg") ? style.fill : style.color;
-            const [low, high] = [light(own), light(behind(each))].sort((a, b) => a - b);
+            const color = each.closest("svg") ? style.fill : style.color;
+            const [low, high] = [light(color), light(behind(each))].sort((a, b) => a - b);
             return [each.tagName, each.textContent.trim(), (high + 0.05) / (low + 0.05)];
         })
         .filter(([, , ratio]) => !(ratio >= least));
 }"""
-"""Texts that stand out too little from what is behind them."""
+"""Texts whose contrast with their background is less than `least`."""
 
 FOCUSED = """() => {
     const at = document.activeElement, box = at.getBoundingClientRect();
     const every = [...document.querySelectorAll("a[href], summary, [tabindex='0']")];
     return {
-        place: every.filter(each => each.checkVisibility()).indexOf(at),
+        index: every.filter(each => each.checkVisibility()).indexOf(at),
         seen: box.top < innerHeight && box.bottom > 0 && box.left >= 0 && box.right <= innerWidth,
         outline: parseFloat(getComputedStyle(at).outlineWidth),
     };
@@ -55,37 +55,37 @@ FOCUSED = """() => {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_report(WHOLE, tmp_path_factory.mktemp("report"))
+    return write_report(COMPLETE, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture
 def opened(browser, report):
-    """Open the report, or another; at the end none may have complained or asked for anything."""
-    from support.driving import watched
+    """A function that opens a report; pages must have no errors and send no requests."""
+    from support.browser import watch_page
 
-    contexts, seen = [], []
+    contexts, logs = [], []
 
-    def open_page(path=report, shape="desk", **knobs):
-        width, height = SHAPES[shape]
-        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **knobs))
+    def open_page(path=report, device="desktop", **options):
+        width, height = VIEWPORTS[device]
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
         page = contexts[-1].new_page()
-        seen.append(watched(page, path.as_uri()))
+        logs.append(watch_page(page, path.as_uri()))
         page.goto(path.as_uri())
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    assert [each.strangers for each in seen] == [[]] * len(seen)
-    assert [each.errors for each in seen] == [[]] * len(seen)
+    assert [log.foreign_requests for log in logs] == [[]] * len(logs)
+    assert [log.errors for log in logs] == [[]] * len(logs)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("device", VIEWPORTS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_verdict_is_seen_first(opened, kept, shape, scheme):
-    page = opened(shape=shape, color_scheme=scheme)
+def test_verdict_is_visible_without_scrolling(opened, screenshots, device, scheme):
+    page = opened(device=device, color_scheme=scheme)
     box = page.locator(".verdict").bounding_box()
-    page.screenshot(path=kept / f"report-{shape}-{scheme}.png", full_page=True)
+    page.screenshot(path=screenshots / f"report-{device}-{scheme}.png", full_page=True)
 
     assert page.locator("h2").first.inner_text() == "Verdict"
     assert "Verified" in page.locator(".verdict").inner_text()
@@ -93,15 +93,15 @@ def test_the_verdict_is_seen_first(opened, kept, shape, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_stands_out_from_its_background(opened, scheme):
+def test_every_text_has_enough_contrast(opened, scheme):
     page = opened(color_scheme=scheme)
     page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
     page.keyboard.press("Tab")
 
-    assert page.evaluate(FAINT, 4.5) == []
+    assert page.evaluate(LOW_CONTRAST, 4.5) == []
 
 
-def test_the_dark_page_is_dark(opened):
+def test_dark_scheme_has_a_dark_background(opened):
     background = "getComputedStyle(document.body).backgroundColor"
     light, dark = (opened(color_scheme=s).evaluate(background) for s in ("light", "dark"))
 
@@ -109,22 +109,22 @@ def test_the_dark_page_is_dark(opened):
     assert max(map(int, re.findall(r"\d+", dark))) < 64
 
 
-def test_a_phone_need_not_scroll_sideways(opened):
-    page = opened(shape="phone")
+def test_phone_does_not_scroll_horizontally(opened):
+    page = opened(device="phone")
     page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
 
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_a_refused_release_says_so(opened, kept, tmp_path):
+def test_refused_release_is_not_shown_as_verified(opened, screenshots, tmp_path):
     page = opened(write_report(REFUSED, tmp_path))
-    page.screenshot(path=kept / "report-refused.png")
+    page.screenshot(path=screenshots / "report-refused.png")
 
     assert "must not be published" in page.locator(".verdict").inner_text()
     assert "Verified" not in page.inner_text("body")
 
 
-def test_the_first_tab_leads_past_the_header(opened):
+def test_first_tab_stop_skips_the_header(opened):
     page = opened()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -136,30 +136,30 @@ def test_the_first_tab_leads_past_the_header(opened):
     assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
 
 
-def test_the_tab_key_walks_through_the_page_in_order_and_is_seen(opened):
+def test_tab_key_visits_all_elements_in_order_with_visible_focus(opened):
     page = opened()
     page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
     stops = page.locator("a[href]:visible, summary:visible, [tabindex='0']:visible").count()
-    walked = []
+    focused = []
     for _ in range(stops):
         page.keyboard.press("Tab")
-        walked.append(page.evaluate(FOCUSED))
+        focused.append(page.evaluate(FOCUSED))
 
     assert stops > 10
-    assert [stop["place"] for stop in walked] == list(range(stops))
-    assert all(stop["seen"] and stop["outline"] >= 2 for stop in walked)
+    assert [stop["index"] for stop in focused] == list(range(stops))
+    assert all(stop["seen"] and stop["outline"] >= 2 for stop in focused)
 
 
-def test_a_fold_opens_by_keyboard(opened):
+def test_details_open_by_keyboard(opened):
     page = opened()
-    fold = page.locator("details").first
-    fold.locator("summary").focus()
+    details = page.locator("details").first
+    details.locator("summary").focus()
     page.keyboard.press("Enter")
 
-    assert fold.locator("table").is_visible()
+    assert details.locator("table").is_visible()
 
 
-def test_every_table_has_a_caption_and_every_figure_a_sentence(opened):
+def test_tables_and_figures_have_captions(opened):
     page = opened()
     tables, figures = page.locator("table"), page.locator("figure")
 
@@ -169,7 +169,7 @@ def test_every_table_has_a_caption_and_every_figure_a_sentence(opened):
     assert all(each.locator("figcaption").text_content().strip() for each in figures.all())
 
 
-def test_every_link_of_the_contents_leads_somewhere(opened):
+def test_links_of_the_contents_scroll_to_their_section(opened):
     page = opened()
     for link in page.locator("nav a").all():
         link.click()
@@ -177,9 +177,9 @@ def test_every_link_of_the_contents_leads_somewhere(opened):
         assert target.evaluate("each => each.getBoundingClientRect().top < innerHeight")
 
 
-def test_paper_shows_what_is_folded_and_no_links(opened, kept):
+def test_print_shows_details_and_no_navigation(opened, screenshots):
     page = opened(color_scheme="dark")
-    printed = page.pdf(path=kept / "report.pdf", format="A4")
+    printed = page.pdf(path=screenshots / "report.pdf", format="A4")
     page.emulate_media(media="print")
 
     assert printed.startswith(b"%PDF-")
