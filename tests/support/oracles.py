@@ -1,4 +1,4 @@
-"""Slow and obvious answers, to hold the fast ones against."""
+"""Direct implementations of the definitions, to test fast algorithms against."""
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -11,13 +11,8 @@ from setanon_core.columns.records import Records
 from setanon_core.model.queries import Keywords
 
 
-def masks_of(records: Records) -> list[int]:
-    """Every record as an integer with one bit per item."""
-    return records.bitmasks()
-
-
 def group_cost(masks: Sequence[int], operations: str) -> int:
-    """The flips that make these sets equal, by the definition of the three problems."""
+    """Least number of flips that make these sets equal, by the definition of each problem."""
     union = reduce(or_, masks, 0)
     if operations == "additions":
         return sum((union & ~mask).bit_count() for mask in masks)
@@ -29,7 +24,7 @@ def group_cost(masks: Sequence[int], operations: str) -> int:
 
 
 def partitions(members: Sequence[int]) -> Iterator[list[list[int]]]:
-    """All ways to split the members into blocks."""
+    """All partitions of the members into blocks."""
     if not members:
         yield []
         return
@@ -48,10 +43,10 @@ def best_partition_cost(
     *,
     withdrawals: bool = True,
 ) -> int:
-    """The optimum by trying every partition; a block of fewer than k users is withdrawn.
+    """The optimum over all partitions; a block of fewer than k users is withdrawn.
 
-    Where withdrawal is not allowed (additions, or `withdrawals` off) such a partition does not
-    count, unless there are fewer than k users in all: then everything is withdrawn.
+    If withdrawal is not allowed (additions, or without `withdrawals`), such partitions are skipped,
+    unless there are fewer than k users: then all records are withdrawn.
     """
     everything = sum(mask.bit_count() for mask in masks)
     if len(set(users)) < k:
@@ -69,12 +64,12 @@ def best_partition_cost(
                 break
         else:
             best = cost if best is None else min(best, cost)
-    assert best is not None  # one group of everybody is always possible
+    assert best is not None  # one group of all records is always possible
     return best
 
 
 def grouping_cost(records: Records, labels: Sequence[int], operations: str) -> int:
-    """What labels cost, group by group; every negative label is a withdrawal."""
+    """Cost of the labels, group by group; negative labels are withdrawals."""
     masks = records.bitmasks()
     groups: dict[int, list[int]] = {}
     cost = 0
@@ -87,7 +82,7 @@ def grouping_cost(records: Records, labels: Sequence[int], operations: str) -> i
 
 
 def fewest_users(records: Records, labels: Sequence[int]) -> int | None:
-    """The distinct users of the smallest group; None if nothing is published."""
+    """Least number of distinct users of a group; None if all records are withdrawn."""
     users: dict[int, set[int]] = {}
     for label, user in zip(labels, records.users.tolist(), strict=True):
         if label >= 0:
@@ -98,7 +93,7 @@ def fewest_users(records: Records, labels: Sequence[int]) -> int | None:
 def random_records(
     rng: np.random.Generator, n: int, items: int = 5, users: int | None = None
 ) -> Records:
-    """Sets with a taste for few items: duplicates and empty sets occur. `users` may repeat."""
+    """Random sets of few items, with duplicates and empty sets; `users` is the number of users."""
     popularity = rng.uniform(0.1, 0.8, items)
     sets = [set(np.flatnonzero(rng.random(items) < popularity).tolist()) for _ in range(n)]
     owners = None if users is None else rng.integers(0, users, n).tolist()
