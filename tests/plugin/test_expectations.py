@@ -1,9 +1,11 @@
+"""Each expectation accepts good counts, rejects bad ones, and fails on anything but counts."""
+
 import pandas as pd
 import pytest
 
 gx = pytest.importorskip("great_expectations")
 
-from setanon_dagster.quality import expectations as ours  # noqa: E402 - after the skip
+from setanon_dagster.quality import expectations as custom  # noqa: E402 - after the skip
 from setanon_dagster.quality.promises import PROMISES  # noqa: E402
 from setanon_dagster.quality.release_counts import STAGE_COLUMNS  # noqa: E402
 from setanon_dagster.quality.validation import outcome_of  # noqa: E402
@@ -24,12 +26,12 @@ FIGURES = {
     "most": [4, 9, 1, 2, 4, 6],
     "reported": [4, 9, 1, 2, 3, 6],
 }
-K_USERS = ours.ExpectEverySetToHaveKUsers(k=3)
-OWNERS = ours.ExpectEveryKeywordToHaveOwners(min_owners=3)
-UNIQUE = ours.ExpectThreadIdsToBeUniqueAndWellFormed()
-ONLY = ours.ExpectOnlyColumnsOfTheRelease(format="queries")
-ACCOUNTED = ours.ExpectEveryRowToBeAccountedFor()
-EDITS = ours.ExpectEditsToMatchTheCostReport()
+K_USERS = custom.ExpectEverySetToHaveKUsers(k=3)
+OWNERS = custom.ExpectEveryKeywordToHaveOwners(min_owners=3)
+UNIQUE = custom.ExpectThreadIdsToBeUniqueAndWellFormed()
+ONLY = custom.ExpectOnlyColumnsOfTheRelease(format="queries")
+ACCOUNTED = custom.ExpectEveryRowToBeAccountedFor()
+EDITS = custom.ExpectEditsToMatchTheCostReport()
 
 
 def changed(batch, **columns):
@@ -41,11 +43,11 @@ GOOD = [
     (K_USERS, {"users": [0], "sets": [0], "threads": [0]}),
     (OWNERS, {"owners": [3, 40], "keywords": [5, 1]}),
     (OWNERS, {"owners": [0], "keywords": [0]}),
-    (ours.ExpectEveryKeywordToHaveOwners(min_owners=0), {"owners": [1], "keywords": [5]}),
+    (custom.ExpectEveryKeywordToHaveOwners(min_owners=0), {"owners": [1], "keywords": [5]}),
     (UNIQUE, {name: [count] for name, count in IDS.items()}),
     (UNIQUE, {name: [0] for name in IDS}),
     (ONLY, COLUMNS_OF_QUERIES),
-    (ours.ExpectOnlyColumnsOfTheRelease(format="sets"), COLUMNS_OF_SETS),
+    (custom.ExpectOnlyColumnsOfTheRelease(format="sets"), COLUMNS_OF_SETS),
     (ACCOUNTED, STAGES),
     (EDITS, FIGURES),
 ]
@@ -99,7 +101,7 @@ BAD = [
     (EDITS, {name: column[:-1] for name, column in FIGURES.items()}),
     (EDITS, {name: [*column, column[0]] for name, column in FIGURES.items()}),
 ]
-ODD = [
+NOT_COUNTS = [
     lambda batch: batch.iloc[:0],
     lambda batch: batch.iloc[:, 1:],
     lambda batch: batch.assign(more=1),
@@ -114,71 +116,73 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def ask():
-    """An ordinary suite of an ordinary context, on a pandas batch."""
+def validate():
+    """Validates a pandas batch in a suite of an ephemeral context."""
     context = gx.get_context(mode="ephemeral")
     asset = context.data_sources.add_pandas("pandas").add_dataframe_asset("counts")
-    whole = asset.add_batch_definition_whole_dataframe("whole")
+    definition = asset.add_batch_definition_whole_dataframe("whole")
 
-    def asked(expectation, batch, result_format="COMPLETE"):
+    def run(expectation, batch, result_format="COMPLETE"):
         name = f"suite {len(list(context.suites.all()))}"
         suite = context.suites.add(gx.ExpectationSuite(name, expectations=[expectation]))
-        validation = gx.ValidationDefinition(name=name, data=whole, suite=suite)
+        validation = gx.ValidationDefinition(name=name, data=definition, suite=suite)
         return validation.run(
             batch_parameters={"dataframe": pd.DataFrame(batch)}, result_format=result_format
         )
 
-    return asked
+    return run
 
 
 @pytest.mark.parametrize(("expectation", "batch"), GOOD)
-def test_good_batches_pass(ask, expectation, batch):
-    answer = ask(expectation.copy(), batch)
-    assert answer.success
-    assert outcome_of(answer.results).counts["violations"] == 0
+def test_good_counts_pass(validate, expectation, batch):
+    result = validate(expectation.copy(), batch)
+    assert result.success
+    assert outcome_of(result.results).counts["violations"] == 0
 
 
 @pytest.mark.parametrize(("expectation", "batch"), BAD)
-def test_bad_batches_fail_and_raise_nothing(ask, expectation, batch):
-    answer = ask(expectation.copy(), batch)
-    assert not answer.success
-    found = outcome_of(answer.results)
-    assert found.error is None
-    assert found.counts["violations"] > 0
+def test_bad_counts_fail_without_an_error(validate, expectation, batch):
+    result = validate(expectation.copy(), batch)
+    assert not result.success
+    outcome = outcome_of(result.results)
+    assert outcome.error is None
+    assert outcome.counts["violations"] > 0
 
 
 @pytest.mark.parametrize("expectation", [K_USERS, OWNERS, UNIQUE, ONLY, ACCOUNTED, EDITS])
-@pytest.mark.parametrize("spoil", ODD)
-def test_what_is_no_batch_of_counts_fails(ask, expectation, spoil):
-    good = next(batch for asked, batch in GOOD if asked is expectation)
-    answer = ask(expectation.copy(), spoil(pd.DataFrame(good)))
-    assert not answer.success
-    assert outcome_of(answer.results).error is None
+@pytest.mark.parametrize("change", NOT_COUNTS)
+def test_batch_of_anything_but_counts_fails(validate, expectation, change):
+    good = next(batch for each, batch in GOOD if each is expectation)
+    result = validate(expectation.copy(), change(pd.DataFrame(good)))
+    assert not result.success
+    assert outcome_of(result.results).error is None
 
 
-def test_a_result_without_counts_is_boolean_only(ask):
-    answer = ask(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}, "BOOLEAN_ONLY")
-    assert answer.success
-    assert answer.results[0].result == {}
+def test_a_result_without_counts_is_boolean_only(validate):
+    result = validate(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}, "BOOLEAN_ONLY")
+    assert result.success
+    assert result.results[0].result == {}
 
 
-def test_texts_of_a_batch_are_in_no_result(ask):
+def test_strings_of_a_batch_are_not_in_the_result(validate):
     batch = {"name": ["canaryname", "thread_id"], "type": ["canarytype", "VARCHAR"]}
-    assert "canary" not in str(ask(ONLY.copy(), batch))
+    assert "canary" not in str(validate(ONLY.copy(), batch))
     stages = changed(STAGES, stage=["canary", "release"], kept=[0, 0])
-    assert "canary" not in str(ask(ACCOUNTED.copy(), stages))
+    assert "canary" not in str(validate(ACCOUNTED.copy(), stages))
     figures = changed(FIGURES, figure=["canary", *FIGURES["figure"][1:]])
-    assert "canary" not in str(ask(EDITS.copy(), figures))
+    assert "canary" not in str(validate(EDITS.copy(), figures))
 
 
-def test_an_exception_is_an_error_and_its_text_stays_out(ask, monkeypatch):
+def test_exception_is_an_error_without_its_message(validate, monkeypatch):
     def broken(_self, _batch):
         raise ZeroDivisionError("canary")
 
-    monkeypatch.setattr(ours.ExpectEverySetToHaveKUsers, "count_violations", broken)
-    found = outcome_of(ask(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}).results)
-    assert (found.passed, found.error) == (False, "ZeroDivisionError")
-    assert not found.counts
+    monkeypatch.setattr(custom.ExpectEverySetToHaveKUsers, "count_violations", broken)
+    outcome = outcome_of(
+        validate(K_USERS.copy(), {"users": [3], "sets": [1], "threads": [3]}).results
+    )
+    assert (outcome.passed, outcome.error) == (False, "ZeroDivisionError")
+    assert not outcome.counts
 
 
 def test_no_result_is_an_error():
@@ -186,16 +190,16 @@ def test_no_result_is_an_error():
 
 
 @pytest.mark.parametrize("expectation", [K_USERS, OWNERS, UNIQUE, ONLY, ACCOUNTED, EDITS])
-def test_an_expectation_says_its_sentence_with_its_numbers(expectation):
-    asked = expectation.copy()
-    asked.render()
-    [rendered] = asked.rendered_content
-    sentence = rendered.value.template
-    assert "$" not in sentence
-    assert sentence.split("$")[0][:9] == PROMISES[expectation.promise][:9]
+def test_description_contains_the_parameters(expectation):
+    copy = expectation.copy()
+    copy.render()
+    [rendered] = copy.rendered_content
+    description = rendered.value.template
+    assert "$" not in description
+    assert description.split("$")[0][:9] == PROMISES[expectation.promise][:9]
 
 
 @pytest.mark.parametrize("k", [1, 0, -3])
 def test_k_is_at_least_two(k):
     with pytest.raises(ValueError, match="k"):
-        ours.ExpectEverySetToHaveKUsers(k=k)
+        custom.ExpectEverySetToHaveKUsers(k=k)

@@ -210,6 +210,7 @@ def test_cost_may_be_a_mapping(tmp_path):
     assert names_in(release.private) == {"ledger.parquet"}
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_cores_or_the_order_of_the_input(tmp_path):
     paths = stage_files(tmp_path / "in", threads=70_000)
     digests = {publish_files(paths, tmp_path / f"{n}", cores=n).digest for n in (1, 3)}
