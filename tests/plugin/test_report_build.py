@@ -12,13 +12,12 @@ from support.release_runs import (  # noqa: E402 - after the skip
     materialize,
     release_config,
     releases_folder,
-    storage,
 )
 
 from setanon_core.errors import InvalidParameterError  # noqa: E402
 from setanon_dagster import assets  # noqa: E402
 from setanon_dagster import metadata_keys as keys  # noqa: E402
-from setanon_dagster.assets import build_setanon_assets, storage_key  # noqa: E402
+from setanon_dagster.assets import build_setanon_assets  # noqa: E402
 from setanon_dagster.config import ReleaseConfig  # noqa: E402
 from setanon_dagster.report.build import REPORT, write_report  # noqa: E402
 from setanon_dagster.sources.source import Source  # noqa: E402
@@ -89,11 +88,9 @@ class RenamedAssets(SetanonTranslator):
 
 def test_full_report_of_renamed_assets_has_utility(tmp_path):
     config, translator = release_config(tmp_path, report="full"), RenamedAssets()
-    definitions = build_setanon_assets(config, translator)
-    with dg.DagsterInstance.ephemeral() as instance:
-        resources = {storage_key(config): storage(config)}
-        assert dg.materialize(definitions, resources=resources, instance=instance).success
+    result = materialize(config, translator=translator)
 
+    assert result.success, result.failures
     page = page_of(config)
     assert 'id="utility"' in page
     assert "keywords: rank correlation" in page
@@ -102,7 +99,9 @@ def test_full_report_of_renamed_assets_has_utility(tmp_path):
     raw_log, release = (
         translator.get_asset_spec(Stage(name, config)).key for name in ("raw_log", "release")
     )
-    (definition,) = (each for each in definitions if release in each.keys)
+    (definition,) = (
+        each for each in build_setanon_assets(config, translator) if release in each.keys
+    )
     assert raw_log not in definition.asset_deps[release]
 
 
