@@ -3,7 +3,9 @@
 Every record gets cells or a reason for rejection, and the number of lines it spans.
 
 Why not DuckDB's `read_csv` with `store_rejects=true`: compared with a character-by-character oracle
-on 1,500 random files (DuckDB 2.0), it agreed on 4 in 10 in strict mode and on 5 in 10 otherwise:
+on 1,500 random, mostly malformed files (DuckDB 2.0), the accepted cells and the numbers of rejected
+lines agreed in 38 % of the files in strict mode, and in 49 % otherwise. Reasons, line numbers of
+accepted rows and counts of blank lines were not compared. Differences:
 
 - A quote that is never closed drops all following rows of the file, without an entry in
   `reject_errors`. Here it rejects its own line only, so no row is lost without being counted.
