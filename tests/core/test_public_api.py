@@ -283,7 +283,7 @@ NAIVE = [time.replace(tzinfo=None) for time in TIMES]
         NAIVE,
         TIMES,
     ],
-    ids=repr,
+    ids=lambda column: f"{type(column).__module__}.{type(column).__name__}",
 )
 def test_times_may_be_any_column_of_integers_or_datetimes(times):
     queries = ["pine straw c", "pine straw a", "pine straw b"]
