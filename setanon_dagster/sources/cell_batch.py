@@ -1,8 +1,12 @@
-"""A batch of raw cells: what every reader produces, and what `loading` converts to typed rows."""
+"""Batches of cells, the output of every reader, and the positions of the selected columns."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import pyarrow as pa
+
+from setanon_core.errors import MalformedInputError
+from setanon_dagster.sources.source import DEFAULTS, Column, Source
 
 CELLS: Final = ("c0", "c1", "c2")
 """Names of the selected cells: user, time, query of a log; record, item, user of baskets."""
@@ -27,3 +31,75 @@ class CellBatch(NamedTuple):
 def cell_table(line: pa.Array, reason: pa.Array, cells: list[pa.Array]) -> pa.Table:
     """The table of a batch."""
     return pa.table([line, reason, *cells], names=["line", "reason", *CELLS])
+
+
+def required_columns(source: Source) -> tuple[Column, ...]:
+    """The columns that must exist: baskets may have no user if `user_column` is the default."""
+    optional = source.kind == "baskets" and source.user_column == DEFAULTS.user_column
+    return source.columns[:-1] if optional else source.columns
+
+
+def numbered_columns(source: Source) -> list[int]:
+    """The columns that are given by position."""
+    return [column for column in source.columns if isinstance(column, int)]
+
+
+def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, int, int] | None:
+    """Positions of the columns among these names; None unless each is there exactly once.
+
+    An exact match is preferred to one that ignores case. If the user column is optional and
+    missing, there must be no other column: it may contain the user under another name.
+    """
+    folded = [name.strip().casefold() for name in names]
+    positions: list[int] = []
+    for column in source.columns:
+        if isinstance(column, int):
+            matches = [column] if column < len(names) else []
+        else:
+            matches = [index for index, name in enumerate(names) if name == column]
+            key = column.strip().casefold()
+            matches = matches or [index for index, name in enumerate(folded) if name == key]
+        if len(matches) == 1:
+            positions.append(matches[0])
+        elif matches or column in required_columns(source):
+            return None
+    if len(positions) < len(source.columns) < len(names) + 1:
+        return None
+    return _three_positions(positions)
+
+
+def positions_without_header(source: Source, width: int) -> tuple[int, int, int] | None:
+    """The given positions, or the first `width` ones if that is the number of required columns.
+
+    None if a column name was set to another one than the default: it must be found in a header.
+    """
+    given = numbered_columns(source)
+    if len(given) >= len(required_columns(source)):
+        return _three_positions(given) if max(given) < width else None
+    names = {source.user_column, source.time_column, source.query_column}
+    names |= {source.record_column, source.item_column}
+    renamed = names - {None, "user", "time", "query", "record", "item"}
+    if renamed or width != len(required_columns(source)):
+        return None
+    return _three_positions(list(range(width)))
+
+
+def names_any_column(source: Source, names: Sequence[str]) -> bool:
+    """Whether one of these names is the name of a selected column, ignoring case."""
+    selected = {column.strip().casefold() for column in source.columns if isinstance(column, str)}
+    return not selected.isdisjoint(name.strip().casefold() for name in names)
+
+
+def _three_positions(positions: list[int]) -> tuple[int, int, int]:
+    """Baskets without users: each record is its own user."""
+    first, second, third = positions if len(positions) == len(CELLS) else (*positions, positions[0])
+    return first, second, third
+
+
+def missing_columns(source: Source, seen: str, also_set: str = "") -> MalformedInputError:
+    """The error for columns that were not found; `seen` must not contain names from the file."""
+    required = ", ".join(str(column) for column in required_columns(source))
+    return MalformedInputError(
+        f"the source must have each of the columns {required} exactly once; {seen}. Set {also_set}"
+        "user_column and the other column parameters to names, or to positions from 0."
+    )

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from setanon_dagster.sources.cell_batch import CELLS, CellBatch, cell_table
-from setanon_dagster.sources.csv_records import QUOTE, Dialect, parse_records
-from setanon_dagster.sources.line_blocks import BOM
+from setanon_dagster.sources.csv_records import BOM, QUOTE, Dialect, parse_records
 
 Row = tuple[int, str | None, str | None, str | None, str | None]
 """Line, reason and cells; either the reason or the cells are None."""

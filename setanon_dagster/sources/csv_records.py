@@ -1,4 +1,4 @@
-"""Parse lines into records of cells: TSV without quoting, and CSV with quotes as in RFC 4180.
+"""Read blocks of lines, and parse them into records of cells: TSV, or CSV as in RFC 4180.
 
 Every record gets cells or a reason for rejection, and the number of lines it spans.
 
@@ -19,10 +19,12 @@ accepted rows and counts of blank lines were not compared. Differences:
 - A quoted cell that exceeds `max_line_size` rejects all its lines as one.
 """
 
+import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, cast
+from pathlib import Path
+from typing import IO, Final, Literal, NamedTuple, cast
 
 Encoding = Literal["utf-8", "latin-1"]
 
@@ -130,3 +132,42 @@ def _split_quoted(record: bytes, pattern: re.Pattern[bytes]) -> list[bytes] | No
             return cells
         position = match.end()
     return None
+
+
+BLOCK_SIZE: Final = 1 << 23
+"""Bytes per block; one malformed line makes only its own block go through the slow parser."""
+
+BOM: Final = b"\xef\xbb\xbf"
+
+
+def open_text(path: Path) -> IO[bytes]:
+    """Open a file; gzip is recognized by its content, not by its name."""
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb")
+
+
+def line_blocks(stream: IO[bytes], longest: int, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    """Yield blocks of complete lines, about `size` bytes each; add a missing last line end.
+
+    A line ends with LF, CR LF or CR. A byte order mark at the start is removed. Lines longer than
+    `longest` bytes are truncated to one byte more, enough to recognize that they are too long.
+    """
+    rest = stream.read(len(BOM)).removeprefix(BOM)
+    truncated = False
+    while chunk := stream.read(size):
+        if truncated:
+            line_end = re.search(rb"[\r\n]", chunk)
+            if not line_end:
+                continue
+            chunk, truncated = chunk[line_end.start() :], False
+        data = rest + chunk
+        # A CR at the very end may be the first half of a CR LF.
+        end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
+        if end:
+            yield data[:end]
+        rest = data[end:]
+        if len(rest) > longest + 1 and not rest.endswith(b"\r"):
+            rest, truncated = rest[: longest + 1], True
+    if rest:
+        yield rest if rest.endswith(b"\r") else rest + b"\n"

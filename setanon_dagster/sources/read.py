@@ -21,7 +21,7 @@ from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
 from setanon_dagster.sources.source import PARQUET_SUFFIXES, Source
 from setanon_dagster.sources.table_reader import quote_identifier, table_batches
 from setanon_dagster.sources.text_reader import text_batches
-from setanon_dagster.storage.prefetch import prefetch
+from setanon_dagster.storage.batches import prefetch
 
 
 def read_source(

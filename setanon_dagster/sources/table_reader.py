@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.sources.cell_batch import CELLS, CellBatch
-from setanon_dagster.sources.column_positions import missing_columns, positions_by_name
+from setanon_dagster.sources.cell_batch import CELLS, CellBatch, missing_columns, positions_by_name
 from setanon_dagster.sources.source import Source
 
 BATCH_ROWS: Final = 100_000

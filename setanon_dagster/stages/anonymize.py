@@ -23,8 +23,7 @@ from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import list_column
 from setanon_dagster.stages.cost_report import cost_table
 from setanon_dagster.stages.load_threads import StoredClusters, load_threads
-from setanon_dagster.storage.batches import reader_of_tables
-from setanon_dagster.storage.prefetch import prefetch
+from setanon_dagster.storage.batches import prefetch, reader_of_tables
 
 TRIM_THREADS: Final = 1_000_000
 """Number of threads from which memory is trimmed after each step of the grouping."""

@@ -14,7 +14,7 @@ from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.build_threads import build_threads
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.stages.arrow import Int32Column, TextColumn
-from setanon_dagster.storage.prefetch import prefetch
+from setanon_dagster.storage.batches import prefetch
 
 StoredClusters: TypeAlias = pa.Table | DuckDBPyRelation
 """Clusters in memory, or a lazy relation."""

@@ -1,7 +1,10 @@
-"""Arrow record batches of a fixed size, so that the bytes of a file do not depend on the input."""
+"""Arrow record batches: rebatch to a fixed size, so that equal rows give equal bytes; prefetch."""
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import chain
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -62,3 +65,27 @@ def _concat(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], schema)
+
+
+Value = TypeVar("Value")
+
+_END: Final[Any] = object()
+
+
+def prefetch(values: Iterable[Value]) -> Iterator[Value]:
+    """Yield the values in order; while one is in use, a background worker computes the next.
+
+    >>> list(prefetch(range(3)))
+    [0, 1, 2]
+    """
+    iterator = iter(values)
+    context = copy_context()  # progress listeners are context variables: the worker needs them
+
+    def compute_next() -> Any:  # noqa: ANN401 - a value, or _END
+        return context.run(lambda: next(iterator, _END))
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(compute_next)
+        while (value := future.result()) is not _END:
+            future = pool.submit(compute_next)
+            yield value

@@ -16,10 +16,9 @@ from pyarrow import parquet
 
 from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_dagster.storage.atomic import atomic_write
-from setanon_dagster.storage.column_types import with_declared_types
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
-from setanon_dagster.storage.relations import as_relation
+from setanon_dagster.storage.relations import as_relation, with_declared_types
 
 ROW_GROUP_SIZE: Final = 122_880
 """Rows per row group: DuckDB's current default, pinned because the bytes of a file depend on it."""

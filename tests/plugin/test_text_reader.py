@@ -6,7 +6,7 @@ import pytest
 from support.source_rows import HEADER, ROW, accepted, rejected
 
 from setanon_dagster.sources import csv_batches
-from setanon_dagster.sources.line_blocks import line_blocks
+from setanon_dagster.sources.csv_records import line_blocks
 from setanon_dagster.sources.loading import REASONS
 
 

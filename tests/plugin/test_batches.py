@@ -4,7 +4,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from setanon_dagster.storage.prefetch import prefetch
+from setanon_dagster.storage.batches import prefetch
 
 LISTENER = ContextVar("LISTENER", default="none")
 
