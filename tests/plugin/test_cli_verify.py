@@ -71,7 +71,7 @@ def test_users_are_counted_with_a_ledger(release):
 @pytest.mark.parametrize(
     ("change", "failure"),
     [
-        (lambda table: table.slice(1), "the ledger must have published threads only; 1 are not"),
+        (lambda table: table.slice(1), "published threads only; 1 entries are not"),
         (lambda table: table.append_column("user", table["query"]), "columns must be"),
         (lambda table: table.slice(0, 0), "the ledger must have published threads only"),
         (lambda table: pa.concat_tables([table, table]), "rows must ascend"),
