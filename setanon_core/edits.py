@@ -1,8 +1,8 @@
 """Edit the queries of published threads so that their words are the items of their centers.
 
 Paper:      section 5.4: every occurrence of a deleted keyword is removed from the thread's
-            queries, an added keyword is inserted into one of them; section 5.5 asks for the right
-            query and position.
+            queries, an added keyword is inserted into one of them; section 5.5 suggests
+            to choose the right query and position.
 Guarantee:  after the edits, the items of a published thread's queries are exactly its center. The
             result does not depend on how the log is split into batches.
 Complexity: O(W log W) for W words, then O(words of the thread) for each addition. Memory for
@@ -48,7 +48,7 @@ class EditTargets:
 
     centers: Sets
     owners: int
-    """Least number of users who must have typed a published keyword."""
+    """Minimum number of users who typed a published keyword."""
 
     as_typed: bool
     """Whether each thread keeps its own spelling of an item."""

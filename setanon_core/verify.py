@@ -33,7 +33,7 @@ def verify(
     >>> verify([{"a", "b"}, {"b", "a"}, {"a"}, None], k=2).violations
     1
     """
-    least = check_k(k)
+    k = check_k(k)
     published = _as_list(records, "records")
     owners = range(len(published)) if users is None else _as_list(users, "users")
     if len(owners) != len(published):
@@ -50,9 +50,9 @@ def verify(
         _check_user(user, position)
         users_of.setdefault(items, set()).add(user)
         records_of[items] = records_of.get(items, 0) + 1
-    violating = [items for items, group in users_of.items() if len(group) < least]
+    violating = [items for items, group in users_of.items() if len(group) < k]
     return Verdict(
-        k=least,
+        k=k,
         records=sum(records_of.values()),
         groups=len(users_of),
         smallest_group=min(map(len, users_of.values()), default=0),

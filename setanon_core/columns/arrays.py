@@ -12,6 +12,8 @@ Int32s = npt.NDArray[np.int32]
 """Half the memory of `Ints`, for very long columns; widen before arithmetic (overflow)."""
 
 Bools = npt.NDArray[np.bool_]
+Keys = npt.NDArray[np.uint64]
+"""64-bit hash values."""
 
 
 def integer_column(name: str, values: npt.ArrayLike) -> Ints:
@@ -131,9 +133,6 @@ def earlier_occurrences(*columns: Ints) -> Ints:
     earlier = np.empty(len(order), np.int64)
     earlier[order] = position - np.maximum.accumulate(np.where(starts, position, 0))
     return earlier
-
-
-Keys = npt.NDArray[np.uint64]
 
 
 def mix64(numbers: Keys) -> Keys:

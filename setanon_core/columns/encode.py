@@ -102,20 +102,6 @@ def encode_first_seen(values: Iterable[Name]) -> tuple[Ints, list[Name]]:
     return numbers, list(codes)
 
 
-def is_missing(name: object) -> bool:
-    """Whether the name is None, NaN, or a value whose comparison with itself fails."""
-    try:
-        return name is None or bool(name != name)  # noqa: PLR0124 - NaN
-    except (TypeError, ValueError):
-        return True
-
-
-def _type_and_repr(name: object) -> tuple[str, str]:
-    """Sort key for names without a total order."""
-    sortable = sorted(map(repr, name)) if isinstance(name, frozenset) else name
-    return type(name).__qualname__, repr(sortable)
-
-
 def encode_times(times: npt.ArrayLike) -> Ints:
     """Convert integers, or datetimes (naive ones as UTC), to integers in the same order.
 
@@ -138,3 +124,17 @@ def encode_times(times: npt.ArrayLike) -> Ints:
             raise MalformedInputError(f"every query must have a time; {missing} have none.")
         column = column.astype(np.int64)
     return integer_column("times", column)
+
+
+def is_missing(name: object) -> bool:
+    """Whether the name is None, NaN, or a value whose comparison with itself fails."""
+    try:
+        return name is None or bool(name != name)  # noqa: PLR0124 - NaN
+    except (TypeError, ValueError):
+        return True
+
+
+def _type_and_repr(name: object) -> tuple[str, str]:
+    """Sort key for names without a total order."""
+    sortable = sorted(map(repr, name)) if isinstance(name, frozenset) else name
+    return type(name).__qualname__, repr(sortable)

@@ -61,6 +61,10 @@ class Sets:
             object.__setattr__(instance, name, column)
         return instance
 
+    def __repr__(self) -> str:
+        """Counts only: tracebacks and logs must not contain any data."""
+        return f"Sets({len(self)} sets, {len(self.items)} item occurrences)"
+
     def __len__(self) -> int:
         """Return n, the number of sets."""
         return len(self.offsets) - 1

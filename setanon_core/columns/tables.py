@@ -25,7 +25,7 @@ def is_table(data: object) -> bool:
 
 
 def constructor_of(data: object) -> TableConstructor:
-    """What builds a table of the same kind; `dict` for anything that is not a table.
+    """The constructor of tables of the type of `data`; `dict` if `data` is not a table.
 
     >>> constructor_of({"user": ["ann"]})({"k": [2, 3]})
     {'k': [2, 3]}
@@ -37,7 +37,7 @@ def constructor_of(data: object) -> TableConstructor:
 
 
 def read_columns(table: Table, columns: Mapping[str, str | None]) -> list[Any]:
-    """The columns of a table, by the names that parameters ask for; None stays None.
+    """Read the columns that `columns` names, in this order; None for a parameter without a name.
 
     >>> read_columns({"name": ["ann"], "text": ["tea"]}, {"user": "name", "query": "text"})
     [['ann'], ['tea']]
@@ -105,5 +105,5 @@ def _is_arrow(data: object) -> bool:
 
 
 def _is_frame(data: object) -> bool:
-    # A lazy frame has no length, and its columns are expensive to determine: ask last.
+    # A lazy frame has no length, and its columns are expensive to determine: check them last.
     return hasattr(data, "__len__") and hasattr(data, "__getitem__") and hasattr(data, "columns")

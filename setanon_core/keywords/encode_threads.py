@@ -15,6 +15,9 @@ from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import encode_users
 from setanon_core.model.queries import Keywords, Queries
 
+WORDS_PER_BATCH: Final = 1 << 20
+"""Approximate number of words of a batch; a thread is never split."""
+
 
 def encode_threads(
     typed: Queries, vocabulary: Sequence[str], item: Ints, owner: Ints
@@ -25,26 +28,24 @@ def encode_threads(
     numbers; `owner` is the user number of each thread.
     """
     width = max(len(item), 1)
-    owned: list[Ints] = [np.empty(0, np.int64)]
-    sizes = [*owned]
+    # Empty arrays first: `np.concatenate` needs at least one.
+    owner_keyword_pairs = [np.empty(0, np.int64)]
+    sizes = [np.empty(0, np.int64)]
     items = [np.empty(0, np.int32)]
     for batch in thread_batches(typed, len(owner)):
         rows = batch.rows
         # Threads of one user are consecutive: a batch contains almost all repeats of a pair.
-        owned.append(sorted_unique(owner[batch.first + rows] * width + batch.words))
+        pairs = owner[batch.first + rows] * width + batch.words
+        owner_keyword_pairs.append(sorted_unique(pairs))
         cells = sorted_unique(rows * width + item[batch.words])
         rows = cells // width
         items.append((cells - rows * width).astype(np.int32))
         sizes.append(np.bincount(rows, minlength=batch.stop - batch.first))
-    owner_keyword_pairs = sorted_unique(np.concatenate(owned))
-    owners_of_keyword = np.bincount(owner_keyword_pairs % width, minlength=len(item))
+    distinct_pairs = sorted_unique(np.concatenate(owner_keyword_pairs))
+    owners_of_keyword = np.bincount(distinct_pairs % width, minlength=len(item))
     sets = Sets.unchecked(items=np.concatenate(items), offsets=offsets_of(np.concatenate(sizes)))
     records = Records.from_checked_sets(sets, encode_users(owner, len(owner)))
     return Keywords(vocabulary, item, owners_of_keyword), records
-
-
-WORDS_PER_BATCH: Final = 1 << 20
-"""Approximate number of words of a batch; a thread is never split."""
 
 
 class ThreadBatch(NamedTuple):

@@ -1,1 +1,1 @@
-"""The stages put together: from records, logs or baskets to releases."""
+"""Pipelines of all stages: from records, logs or baskets to releases."""

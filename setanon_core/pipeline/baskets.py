@@ -55,7 +55,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
     >>> result.cost.certificate.cost.deletions
     1
     """
-    keys: dict[str, Any] = {} if secret is None else {"secret": secret}
+    secret_option: dict[str, Any] = {} if secret is None else {"secret": secret}
     params = ReleaseParams(
         k=k,
         method=method,
@@ -64,7 +64,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
         min_owners=min_owners,
         seed=seed,
         p=p,
-        **keys,
+        **secret_option,
     )
     return release_baskets(Baskets.from_data(baskets, record=record, item=item, user=user), params)
 

@@ -70,7 +70,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     >>> result.cost
     ReleaseCost(k=3, 3 threads, 7 keywords, cost 1, retained 85.7%)
     """
-    keys: dict[str, Any] = {} if secret is None else {"secret": secret}
+    secret_option: dict[str, Any] = {} if secret is None else {"secret": secret}
     params = ReleaseParams(
         k=k,
         method=method,
@@ -84,7 +84,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
         format=format,
         measure=measure,
         tokenizer=tokenizer,
-        **keys,
+        **secret_option,
     )
     return release_log(Log.from_data(log, user=user, time=time, query=query), params)
 

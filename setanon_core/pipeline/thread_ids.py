@@ -1,4 +1,4 @@
-"""Thread ids: derived from a key that is specific to one release, and the order by id.
+"""Thread ids, derived from a key that is specific to one release.
 
 A thread id reveals neither the user nor the position of the thread in the input. The ledger, which
 is private, maps ids to users.
@@ -17,7 +17,7 @@ from setanon_core.model.publication import ThreadIds
 from setanon_core.model.queries import Threads
 from setanon_core.params import ReleaseParams
 
-UNKEYED: Final = frozenset({"format", "measure", "secret", "spelling", "tokenizer"})
+NOT_HASHED: Final = frozenset({"format", "measure", "secret", "spelling", "tokenizer"})
 """Parameters that are not hashed: they do not change the groups, or have no text form."""
 
 
@@ -42,7 +42,7 @@ def release_key(params: ReleaseParams, fingerprint: bytes) -> bytes:
     hashed = [
         (field.name, getattr(params, field.name))
         for field in fields(params)
-        if field.name not in UNKEYED
+        if field.name not in NOT_HASHED
     ]
     return blake2b(repr(hashed).encode() + fingerprint, key=params.secret, digest_size=32).digest()
 
@@ -64,15 +64,15 @@ def id_order(ids: ThreadIds) -> Ints:
 def fingerprint(threads: Threads) -> bytes:
     """A digest of users and keywords that does not depend on the order of users or rows."""
     # Sums of mixed numbers: over the words of a thread in any order, then over a user's threads.
-    of_thread = np.empty(len(threads.records), np.uint64)
-    for batch in thread_batches(threads.typed, len(of_thread)):
+    thread_digests = np.empty(len(threads.records), np.uint64)
+    for batch in thread_batches(threads.typed, len(thread_digests)):
         # From 1 on: 0 is mixed to 0, so that the first keyword would not count.
-        of_words = mix64(batch.words.astype(np.uint64) + np.uint64(1))
-        sums = np.append(np.uint64(0), np.cumsum(of_words))
-        of_thread[batch.first : batch.stop] = np.diff(sums[batch.offsets])
+        word_digests = mix64(batch.words.astype(np.uint64) + np.uint64(1))
+        sums = np.append(np.uint64(0), np.cumsum(word_digests))
+        thread_digests[batch.first : batch.stop] = np.diff(sums[batch.offsets])
     nth = earlier_occurrences(threads.records.users).astype(np.uint64)
-    of_user = np.zeros(len(threads.users), np.uint64)
-    np.add.at(of_user, threads.records.users, mix64(of_thread ^ mix64(nth)))
-    by_user = sorted(zip(map(str, threads.users), of_user.tolist(), strict=True))
+    user_digests = np.zeros(len(threads.users), np.uint64)
+    np.add.at(user_digests, threads.records.users, mix64(thread_digests ^ mix64(nth)))
+    by_user = sorted(zip(map(str, threads.users), user_digests.tolist(), strict=True))
     text = repr((by_user, list(threads.keywords.vocabulary), sorted(threads.names or ())))
     return blake2b(text.encode("utf-8", "surrogatepass")).digest()

@@ -61,10 +61,10 @@ class EditDistance:
     """
 
     relative: Share = 0.35
-    """Maximum number of edited characters, as a share of the longer query; from 0 to 1."""
+    """Maximum number of edited characters, as a share of the longer query."""
 
     absolute: Annotated[int, AtLeast(0)] = 8
-    """Maximum number of edited characters; 0 or more."""
+    """Maximum number of edited characters."""
 
     words: Share | None = 0.7
     """Maximum characters in edited words, as a share of the longer side; None turns it off."""

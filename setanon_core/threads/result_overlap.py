@@ -38,10 +38,10 @@ class ResultOverlap:
     """The search engine."""
 
     share: Share = 0.5
-    """Minimum number of common results, as a share of the smaller result set; above 0 to 1."""
+    """Minimum number of common results, as a share of the smaller result set; not 0."""
 
     top: Annotated[int, AtLeast(1)] = 50
-    """Number of results of each query that are compared; 1 or more."""
+    """Number of results of each query that are compared."""
 
     def __post_init__(self) -> None:
         """Refuse thresholds out of range."""

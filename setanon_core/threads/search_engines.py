@@ -1,6 +1,6 @@
 """Two local search engines for `ResultOverlap`: a lookup table, and full-text search in SQLite.
 
-Guarantee:  the same documents give the same results for a query; documents of equal rank are in
+Guarantee:  results depend on the query and the documents only; documents of equal rank are in
             the order of input. No query leaves the machine, and no document is written to disk.
 Complexity: O(1) for the table; O(occurrences of the query's words) for full text.
 Deviation:  full text returns the documents that contain at least one word of the query, ranked by
@@ -11,7 +11,7 @@ Deviation:  full text returns the documents that contain at least one word of th
 import re
 import sqlite3
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from setanon_core.errors import MalformedInputError
@@ -31,7 +31,8 @@ class TableResults:
     ['/mulch', '/garden']
     """
 
-    table: Mapping[str, Sequence[Hashable]]
+    # Queries are data: the repr of parameters with this engine must not show them.
+    table: Mapping[str, Sequence[Hashable]] = field(repr=False)
 
     def __call__(self, query: str) -> Sequence[Hashable]:
         """The results of exactly this text; empty if it is not in the table."""

@@ -84,11 +84,11 @@ def kept_uses(original: Counts, other: Counts) -> float:
 
 
 def frequency_measures(
-    counts: Versions[Counts], items: str, holders: str, sizes: Sequence[int] = TOP_SIZES
+    counts: Versions[Counts], items: str, records: str, sizes: Sequence[int] = TOP_SIZES
 ) -> list[UtilityMeasure]:
     """Ranks, uses and most frequent keywords of the original that remain in a release.
 
-    `items` and `holders` are words for the descriptions, such as "keywords" and "threads".
+    `items` and `records` are nouns for the descriptions: "keywords" and "threads", for example.
     """
     original = counts.original
     tops = []
@@ -107,14 +107,14 @@ def frequency_measures(
     return [
         measure(
             f"{items}: rank correlation",
-            f"Spearman's, between numbers of {holders}, over all {items} of the original.",
+            f"Spearman's, between numbers of {records}, over all {items} of the original.",
             counts,
             lambda other: rank_correlation(original, other),
             len(original),
         ),
         measure(
             f"{items}: uses kept",
-            f"Share of the pairs of {holders} and {items} that remain, counted per keyword.",
+            f"Share of the pairs of {records} and {items} that remain, counted per keyword.",
             counts,
             lambda other: kept_uses(original, other),
             sum(original.values()),

@@ -7,9 +7,8 @@ from itertools import chain, compress
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints
+from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.columns.encode import encode_first_seen, encode_values
 from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.keywords.tokenize import tokenize
@@ -20,8 +19,6 @@ from setanon_core.params import Tokenizer
 
 Query = tuple[str, ...]
 """The keywords of a query, in the order typed; at least one."""
-
-Bools = npt.NDArray[np.bool_]
 
 HELD_OUT: Final = 5
 """One of this many users is held out, to predict their queries from those of the others."""

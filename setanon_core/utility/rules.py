@@ -1,4 +1,4 @@
-"""Association rules of baskets: baskets with these items also have that one.
+"""Association rules: baskets with the antecedent also have the consequent.
 
 Paper:      section 1 names market baskets, which are mined for rules.
 Guarantee:  exact. Rules of equal confidence and support are sorted by items.
@@ -34,10 +34,10 @@ TOP_SIZE: Final = 100
 
 @dataclass(frozen=True, slots=True, order=True)
 class Rule:
-    """Baskets with the `given` items, one or two, also have the item `then`."""
+    """Baskets with the one or two items of the antecedent also have the consequent."""
 
-    given: Items
-    then: str
+    antecedent: Items
+    consequent: str
 
 
 Rules = dict[Rule, tuple[float, int]]
@@ -76,10 +76,10 @@ def rules_of(supports: Mapping[Items, int]) -> Rules:
     """All rules of two or three items among these itemsets, which include all their subsets."""
     rules: Rules = {}
     for itemset, count in supports.items():
-        for given in combinations(itemset, len(itemset) - 1):
-            if given:
-                (then,) = set(itemset) - set(given)
-                rules[Rule(given, then)] = share(count, supports[given]), count
+        for antecedent in combinations(itemset, len(itemset) - 1):
+            if antecedent:
+                (consequent,) = set(itemset) - set(antecedent)
+                rules[Rule(antecedent, consequent)] = share(count, supports[antecedent]), count
     return rules
 
 
@@ -90,8 +90,8 @@ def top(rules: Rules, size: int = TOP_SIZE) -> list[Rule]:
 
 def top_sets(supports: Mapping[Items, int], size: int = TOP_SIZE) -> list[Items]:
     """The most frequent itemsets of two or three items; ties are sorted by items."""
-    several = [items for items in supports if len(items) > 1]
-    return nsmallest(size, several, key=lambda items: (-supports[items], items))
+    candidates = [items for items in supports if len(items) > 1]
+    return nsmallest(size, candidates, key=lambda items: (-supports[items], items))
 
 
 def rule_measures(baskets: Versions[Sequence[Items]]) -> list[UtilityMeasure]:

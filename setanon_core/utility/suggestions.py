@@ -4,8 +4,8 @@ Paper:      section 5.5, "Utility": how well a query suggestion algorithm works 
             release instead of the original.
 Guarantee:  exact counts. Ties are sorted by keywords.
 Complexity: O(Q log Q) for Q queries.
-Deviation:  none: the paper names no algorithm. Ours suggests the most frequent next query, or the
-            most frequent query with the same beginning.
+Deviation:  none: the paper names no algorithm. This one suggests the most frequent next query,
+            or the most frequent query with the same beginning.
 """
 
 from typing import Final

@@ -3,9 +3,10 @@
 import pytest
 from support.similarity import similarity_matrix
 
+from setanon_core import AnyOf, ReleaseParams
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.threads.result_overlap import ResultOverlap
-from setanon_core.threads.search_engines import FullTextResults
+from setanon_core.threads.search_engines import FullTextResults, TableResults
 
 DOCUMENTS = [
     ("shelters", "animal shelter and humane society: adopt a dog or a cat"),
@@ -52,3 +53,12 @@ def test_top_below_one_is_refused():
 def test_documents_must_be_text():
     with pytest.raises(MalformedInputError, match="document 1 is of type bytes"):
         FullTextResults([(0, "fine"), ("canary", b"canary")])
+
+
+def test_reprs_do_not_contain_queries_or_results():
+    table = TableResults({"canary query": ["canary result"]})
+    full_text = FullTextResults([("canary id", "canary text")])
+    for engine in (table, full_text):
+        measure = AnyOf((ResultOverlap(engine),))
+        for noun in (engine, measure, ReleaseParams(2, measure=measure)):
+            assert "canary" not in repr(noun)

@@ -120,3 +120,7 @@ def test_later_writes_to_the_input_do_not_change_the_sets():
     assert tuples_of(sets) == [(3, 5)]
     with pytest.raises(ValueError, match="read-only"):
         sets.items[0] = 7
+
+
+def test_repr_has_counts_only():
+    assert repr(sets_of([(1, 2), (77,)])) == "Sets(2 sets, 3 item occurrences)"

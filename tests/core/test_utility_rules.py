@@ -31,11 +31,13 @@ def support(baskets, items):
 
 @settings(max_examples=80)
 @given(BASKETS, st.integers(1, 4))
-def test_itemsets_are_those_counted_by_hand(baskets, least):
+def test_itemsets_are_those_counted_by_hand(baskets, min_support):
     every = [items for size in (1, 2, 3) for items in combinations(ITEMS, size)]
-    wanted = {items: support(baskets, items) for items in every if support(baskets, items) >= least}
+    expected = {
+        items: support(baskets, items) for items in every if support(baskets, items) >= min_support
+    }
 
-    assert itemsets(baskets, least) == wanted
+    assert itemsets(baskets, min_support) == expected
 
 
 def test_baskets_beyond_one_word_of_bits_are_counted():
@@ -51,13 +53,13 @@ def test_confidence_and_support_of_rules_equal_those_counted_by_hand(baskets):
     rules = rules_of(frequent(baskets))
 
     for rule, (confidence, count) in rules.items():
-        assert count == support(baskets, (*rule.given, rule.then)) > 0
-        assert confidence == pytest.approx(count / support(baskets, rule.given))
+        assert count == support(baskets, (*rule.antecedent, rule.consequent)) > 0
+        assert confidence == pytest.approx(count / support(baskets, rule.antecedent))
     ordered = top(rules, 3)
     assert ordered == sorted(rules, key=lambda r: (-rules[r][0], -rules[r][1], r))[:3]
 
 
-def test_rules_need_the_least_support():
+def test_rules_below_the_minimum_support_are_not_returned():
     baskets = [("ale", "bun")] * 2 + [("cod",)] * 199
 
     assert rules_of(frequent(baskets)) == {}
