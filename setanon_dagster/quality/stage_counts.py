@@ -40,7 +40,7 @@ DIFFERENT_ROWS: Final = """
         FROM threads) AS sums,
     (SELECT count(*) AS n, coalesce(sum(hash(user, time, query)::HUGEINT), 0) AS entries
         FROM raw_log) AS due"""
-"""A query of its own: it runs on all cores, and that for sorted rows on one."""
+"""Separate from the query for sorted rows, which runs on one core; this one runs on all."""
 
 THREADS: Final = """
     WITH balance AS (

@@ -120,10 +120,10 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_promise_fails_its_own_checks_and_shows_no_data(tmp_path, case):
     changed, broken = BROKEN[case]
-    found = results(write_stages(tmp_path, **changed))
-    assert {name for name, result in found.items() if not result["success"]} == broken
-    assert all(found[name]["result"]["violations"] for name in broken)
-    assert not any(canary in str(found) for canary in CANARIES)
+    by_check = results(write_stages(tmp_path, **changed))
+    assert {name for name, result in by_check.items() if not result["success"]} == broken
+    assert all(by_check[name]["result"]["violations"] for name in broken)
+    assert not any(canary in str(by_check) for canary in CANARIES)
 
 
 def test_data_docs_are_removed_if_a_check_could_not_run(tmp_path):
