@@ -44,24 +44,25 @@ def test_empty_set_has_the_value_of_an_empty_sketch():
 
 
 @pytest.mark.parametrize(("shared", "p"), [(1, 1), (3, 1), (3, 2), (5, 3)])
-def test_p_values_are_equal_with_probability_sim_to_the_p(shared, p):
+def test_p_values_are_equal_for_a_share_sim_to_the_p_of_the_seeds(shared, p):
     """Pairs of sets of six items, `shared` of them in common: Sim = shared / (12 - shared)."""
     rng = np.random.default_rng(shared * 10 + p)
-    pairs, seed_draws, equal = 500, 8, 0
-    sim = shared / (12 - shared)
-    for draw in range(seed_draws):
-        names = np.array([f"{draw}.{n}" for n in range(pairs * (12 - shared))])
-        names = rng.permutation(names).reshape(pairs, 12 - shared)
-        sets = [six for union in names.tolist() for six in (union[:6], union[6 - shared :])]
-        records = Records.from_sets(sets)
-        hashes = word_hashes(map(str, records.vocabulary))
-        seeds = rng.integers(0, 2**32, p).tolist()
-        values = signatures(records, permuted_hashes(hashes, seeds)).reshape(pairs, 2, p)
-        equal += int((values[:, 0] == values[:, 1]).all(axis=1).sum())
-    trials = pairs * seed_draws
-    expected = sim**p
-    # Six standard deviations of a binomial distribution.
-    assert abs(equal / trials - expected) < 6 * sqrt(expected * (1 - expected) / trials)
+    pairs, draws = 16, 250
+    unions = [[f"{pair}.{n}" for n in range(12 - shared)] for pair in range(pairs)]
+    sets = [six for union in unions for six in (union[:6], union[6 - shared :])]
+    records = Records.from_sets(sets)
+    hashes = word_hashes(map(str, records.vocabulary))
+    seeds = rng.integers(0, 2**32, draws * p).tolist()
+    values = signatures(records, permuted_hashes(hashes, seeds)).reshape(pairs, 2, draws, p)
+    equal = (values[:, 0] == values[:, 1]).all(axis=2)
+    expected = (shared / (12 - shared)) ** p
+
+    def six_standard_deviations(trials):
+        return 6 * sqrt(expected * (1 - expected) / trials)
+
+    assert abs(equal.mean() - expected) < six_standard_deviations(pairs * draws)
+    # The probability is over the seeds: it must hold for each pair of sets.
+    assert (abs(equal.mean(axis=1) - expected) < six_standard_deviations(draws)).all()
 
 
 def test_lone_surrogates_are_hashed_as_distinct_words():

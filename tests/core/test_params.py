@@ -56,6 +56,7 @@ def test_every_parameter_has_a_description():
 @pytest.mark.parametrize("k", [2, np.int32(2), np.array(2)])
 def test_integers_are_stored_as_plain_int(k):
     assert type(Params(k).k) is int
+    assert Params(k).k == 2
     assert type(Params(2, min_owners=k).min_owners) is int
 
 

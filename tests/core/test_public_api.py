@@ -161,15 +161,24 @@ def test_options_of_sweep_and_utility_are_the_release_parameters():
 
 
 @pytest.mark.parametrize(
-    "function", [anonymize, anonymize_log, anonymize_baskets, verify, sweep, utility_of]
+    ("function", "data"),
+    [
+        (anonymize, "records"),
+        (anonymize_log, "log"),
+        (anonymize_baskets, "baskets"),
+        (verify, "records"),
+        (sweep, "data"),
+        (utility_of, "data"),
+    ],
 )
-def test_every_function_takes_data_then_k_then_keywords(function):
+def test_every_function_takes_data_then_k_then_keywords(function, data):
     parameters = list(inspect.signature(function).parameters.values())
 
-    assert [each.kind for each in parameters[:2]] == [parameters[0].POSITIONAL_OR_KEYWORD] * 2
-    assert parameters[1].name == "k"
-    assert {each.kind for each in parameters[2:]} <= {each.KEYWORD_ONLY for each in parameters} | {
-        each.VAR_KEYWORD for each in parameters
+    assert [each.name for each in parameters[:2]] == [data, "k"]
+    assert {each.kind for each in parameters[:2]} == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    assert {each.kind for each in parameters[2:]} <= {
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_KEYWORD,
     }
 
 
