@@ -35,7 +35,7 @@ def inputs(draw):
 
 
 def unpublishable(sets, users, least):
-    """Items that fewer than `least` users hold."""
+    """Items that fewer than `least` users have."""
     owners = Counter(
         item for _, item in {(u, e) for u, s in zip(users, sets, strict=True) for e in s}
     )

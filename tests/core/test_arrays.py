@@ -32,7 +32,7 @@ def columns(pairs):
 
 
 @given(NUMBERS)
-def test_distinct_numbers_ranks_and_first_positions(numbers):
+def test_distinct_numbers_ranks_and_first_positions_equal_those_of_lists(numbers):
     distinct = sorted(set(numbers))
     ranks, count = dense_ranks(int64(numbers))
 
@@ -75,7 +75,7 @@ def test_inverse_permutation_undoes_the_permutation(order):
 
 
 @given(PAIRS)
-def test_user_ranks_and_counts_per_group(pairs):
+def test_users_are_ranked_and_counted_per_group(pairs):
     users_of_group = {group: sorted({u for g, u in pairs if g == group}) for group, _ in pairs}
     ranks, counts = user_ranks(*columns(pairs))
     assert ranks.tolist() == [users_of_group[group].index(user) for group, user in pairs]

@@ -76,7 +76,7 @@ def test_filters_remove_no_pair_within_the_threshold(text, edits, data):
         ("capitl humane society", "capital humane society", True),  # misspelled
         ("pine straw", "pine straw delivery", True),  # refined
         ("effects of caffeine", "caffeine effects on the body", True),  # other word order
-        ("milburn animal shelter", "harlow animal shelter", True),  # another place
+        ("milburn animal shelter", "harlow animal shelter", True),  # another place name
         ("Pine  Straw", "pine straw", True),  # case and spaces
         ("\uff50ine straw", "pine straw", True),  # a full-width letter
         ("animal shelter", "humane society", False),  # only result sets can join these

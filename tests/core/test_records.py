@@ -201,3 +201,15 @@ def int64_arrays(*columns):
 def test_vocabulary_with_repeated_or_missing_items_is_refused(vocabulary):
     with pytest.raises(MalformedInputError, match="vocabulary must"):
         Records.from_columns([0, 1], [0, 1, 2], None, vocabulary)
+
+
+@pytest.mark.parametrize("user", [-1, 1 << 31])
+def test_user_numbers_out_of_range_are_refused(user):
+    with pytest.raises(MalformedInputError, match="users must be numbers from 0 to"):
+        Records(*int64_arrays([1, 1], [0, 1, 2], [0, user]))
+
+
+def test_repr_has_counts_only():
+    records = Records.from_sets([{"tea", "milk"}, {"tea"}, {"rum"}], ["ann", "bea", "ann"])
+
+    assert repr(records) == "Records(3 records, 2 users, 3 items)"

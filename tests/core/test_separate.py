@@ -225,11 +225,13 @@ def test_window_counts_distinct_texts_and_does_not_limit_exact_repeats():
         ([-(2**62), 2**62], [2**62, -(2**62)], ["x", "x"], [0, 1]),
     ],
 )
-def test_unusual_input(users, times, queries, expected):
+def test_blank_and_multilingual_queries_and_extreme_values_are_separated(
+    users, times, queries, expected
+):
     assert separate_threads(users, times, queries).tolist() == expected
 
 
-def test_query_of_ten_thousand_words():
+def test_query_of_ten_thousand_words_joins_its_thread():
     long = " ".join(f"word{n}" for n in range(10_000))
     assert session([long, "word1", long + "s", long]) == [0, 1, 0, 0]
 

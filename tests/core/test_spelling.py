@@ -102,7 +102,7 @@ def test_owners_are_distinct_users(log):
     owners = count_owners(item, threads, users)
     assert keywords.owners.tolist() == owners
     assert keywords.item_owners.tolist() == [
-        max(count for count, own_item in zip(owners, item, strict=True) if own_item == number)
+        max(count for count, other in zip(owners, item, strict=True) if other == number)
         for number in range(max(item) + 1)
     ]
 

@@ -31,7 +31,7 @@ def anonymize_and_check(sets, k, users=None, **params):
 
 @all_methods
 @all_operations
-def test_5000_copies_of_one_record(method, operations):
+def test_5000_copies_of_one_record_are_one_group_without_cost(method, operations):
     result = anonymize_and_check([{1, 2, 3}] * 5000, 3, method=method, operations=operations)
     assert (result.cost.total, len(result.groups)) == (0, 1)
     assert result.proven_optimal
@@ -39,7 +39,7 @@ def test_5000_copies_of_one_record(method, operations):
 
 @all_methods
 @all_operations
-def test_200_copies_each_of_ten_long_records(method, operations):
+def test_200_copies_each_of_ten_long_records_cost_nothing(method, operations):
     # Itemsets must be mined on distinct records, not on 2,000 copies.
     rng = np.random.default_rng(0)
     values = rng.integers(0, 2, (10, 14))
@@ -50,7 +50,7 @@ def test_200_copies_each_of_ten_long_records(method, operations):
 
 @all_methods
 @all_operations
-def test_one_record_of_a_thousand_items_among_baskets(method, operations):
+def test_one_record_of_a_thousand_items_does_not_make_baskets_expensive(method, operations):
     sets = [*baskets(np.random.default_rng(1), 200), set(range(1000))]
     result = anonymize_and_check(sets, 3, method=method, operations=operations)
     assert (result.records[-1] is None) or len(result.records[-1]) < 300
@@ -58,7 +58,7 @@ def test_one_record_of_a_thousand_items_among_baskets(method, operations):
 
 
 @all_operations
-def test_several_long_random_records(operations):
+def test_several_long_random_records_are_anonymized(operations):
     rng = np.random.default_rng(2)
     sets = [set(rng.choice(500, 250, replace=False).tolist()) for _ in range(20)]
     anonymize_and_check([*sets, *baskets(rng, 60)], 3, operations=operations)
@@ -66,7 +66,7 @@ def test_several_long_random_records(operations):
 
 @all_methods
 @all_operations
-def test_one_user_with_nearly_all_records(method, operations):
+def test_groups_form_although_one_user_has_nearly_all_records(method, operations):
     rng = np.random.default_rng(3)
     sets = baskets(rng, 1000)
     users = [0 if rng.random() < 0.95 else i for i in range(1000)]
@@ -76,7 +76,7 @@ def test_one_user_with_nearly_all_records(method, operations):
 
 @all_methods
 @all_operations
-def test_one_user_with_all_records(method, operations):
+def test_all_records_of_a_single_user_are_withdrawn(method, operations):
     sets = baskets(np.random.default_rng(4), 500)
     result = anonymize_and_check(sets, 2, ["u"] * 500, method=method, operations=operations)
     assert result.records == (None,) * 500
@@ -87,7 +87,7 @@ def test_one_user_with_all_records(method, operations):
 
 @all_methods
 @all_operations
-def test_one_cluster_of_hundreds(method, operations):
+def test_hundreds_of_records_with_a_common_item_keep_it(method, operations):
     rng = np.random.default_rng(5)
     sets = [{99, *np.flatnonzero(rng.random(12) < 0.5).tolist()} for _ in range(400)]
     result = anonymize_and_check(sets, 5, method=method, operations=operations)
@@ -98,7 +98,7 @@ def test_one_cluster_of_hundreds(method, operations):
 
 @all_methods
 @all_operations
-def test_k_beyond_the_number_of_users(method, operations):
+def test_k_above_the_number_of_users_withdraws_everything(method, operations):
     sets = [{1, 2}] * 30
     result = anonymize_and_check(sets, 31, method=method, operations=operations)
     assert result.records == (None,) * 30
@@ -108,7 +108,7 @@ def test_k_beyond_the_number_of_users(method, operations):
 
 
 @all_operations
-def test_records_without_common_items(operations):
+def test_records_without_common_items_are_withdrawn_or_filled_up(operations):
     sets = [{2 * i, 2 * i + 1} for i in range(300)]
     result = anonymize_and_check(sets, 2, operations=operations)
     assert result.records == (None,) * 300
@@ -117,7 +117,7 @@ def test_records_without_common_items(operations):
 
 
 @all_operations
-def test_items_and_users_of_mixed_types(operations):
+def test_items_and_users_may_have_different_types(operations):
     sets = [{1, "1", (1,), 2.5}, {1, "1", (1,)}, {1, "1", frozenset({1})}]
     result = anonymize_and_check(sets, 2, ["1", 1, (1,)], operations=operations, min_owners=0)
     assert result.groups == ((0, 1, 2),)
