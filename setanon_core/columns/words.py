@@ -5,7 +5,8 @@ lowercased and split by a few calls per batch; all others are passed to a functi
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +61,8 @@ def fold_and_split(
     return folded, words, np.concatenate(counts)
 
 
-class _Batch(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Batch:
     """Texts in lower case; `others` are the positions of those that are not plain."""
 
     texts: list[str]

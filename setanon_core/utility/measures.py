@@ -18,6 +18,10 @@ class Versions(NamedTuple, Generic[V]):
     paper: V
     """By the paper's method."""
 
+    def __repr__(self) -> str:
+        """The names only: a traceback or a log must not show any data."""
+        return "Versions(original, release, paper)"
+
     def map(self, function: Callable[[V], W]) -> "Versions[W]":
         """Apply the function to each version."""
         return Versions(function(self.original), function(self.release), function(self.paper))

@@ -32,7 +32,7 @@ TOP_SIZE: Final = 100
 """Size of the lists of top rules and itemsets."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, repr=False)
 class Rule:
     """Baskets with the one or two items of the antecedent also have the consequent."""
 

@@ -87,6 +87,13 @@ def test_missing_rules_count_as_0_in_the_confidence_kept():
     )
 
 
+def test_reprs_do_not_contain_items():
+    rule = Rule(("canary",), "canary")
+
+    assert "canary" not in repr(rule)
+    assert "canary" not in repr(Versions([rule], [("canary",)], []))
+
+
 def test_precision_does_not_count_missing_rules():
     one, two = Rule(("ale",), "bun"), Rule(("bun",), "ale")
 
