@@ -96,7 +96,8 @@ def test_streams_equal_tables(tmp_path, identity):
 
 def test_session_of_one_user_with_half_of_the_log_is_split(tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "MAX_SESSION_QUERIES", 50)
-    monkeypatch.setattr(stage, "separate_threads", partial(core.separate_threads, longest=50))
+    split = partial(core.separate_threads, max_session_queries=50)
+    monkeypatch.setattr(stage, "separate_threads", split)
     people = shuffled_log()
     robot = people.set_column(0, "user", pa.array(["m"] * len(people)))
     both = pa.concat_tables([people, robot]).set_column(3, "line", pa.array(range(2 * len(people))))

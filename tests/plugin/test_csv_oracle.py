@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.source_rows import accepted, rejected
 
-from setanon_dagster.sources import csv_batches, csv_detection, csv_records, line_blocks
+from setanon_dagster.sources import csv_batches, csv_records, text_reader
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source import Source
 
@@ -158,8 +158,8 @@ def connection():
 def test_malformed_files_are_read_as_by_the_oracle(  # noqa: PLR0913, PLR0917
     tmp_path, monkeypatch, connection, quoting, data, block_size, longest, encoding
 ):
-    monkeypatch.setattr(line_blocks.line_blocks, "__defaults__", (block_size,))
-    monkeypatch.setattr(csv_detection, "HEAD", 1)
+    monkeypatch.setattr(csv_records.line_blocks, "__defaults__", (block_size,))
+    monkeypatch.setattr(text_reader, "HEAD", 1)
     mark = b"," if quoting else b"\t"
     data = mark.join([b"u0", b"2024-01-01", b"q"]) + b"\n" + data
     path = tmp_path / "log"
@@ -199,5 +199,5 @@ def test_fast_and_slow_parser_agree_on_clean_lines(mark, cells, end):
     fast = csv_batches._parse_fast(data, dialect, layout, 5)
     slow, consumed = csv_batches._parse_slow(data, dialect, layout, 5, last=True)
     assert consumed == len(data)
-    assert fast is not None or data.startswith(line_blocks.BOM)
+    assert fast is not None or data.startswith(csv_records.BOM)
     assert fast is None or fast.to_pylist() == slow.table.to_pylist()
