@@ -63,10 +63,10 @@ class Parameter:
 
 
 @cache
-def parameters_of(owner: type) -> Mapping[str, Parameter]:
+def parameters_of(cls: type) -> Mapping[str, Parameter]:
     """The parameters of a dataclass and its bases by name, in the order of the fields."""
-    hints = get_type_hints(owner, include_extras=True)
-    return {field.name: _parameter(field, hints[field.name]) for field in _fields(owner)}
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: _parameter(field, hints[field.name]) for field in _fields(cls)}
 
 
 def check_parameters(instance: object) -> None:
@@ -74,19 +74,19 @@ def check_parameters(instance: object) -> None:
 
     To be called by `__post_init__`.
     """
-    owner: type = type(instance)
-    for name, parameter in parameters_of(owner).items():
+    cls: type = type(instance)
+    for name, parameter in parameters_of(cls).items():
         object.__setattr__(instance, name, parameter.check(getattr(instance, name)))
 
 
 @cache
-def descriptions(owner: type) -> Mapping[str, str]:
+def descriptions(cls: type) -> Mapping[str, str]:
     """The docstring under each field of a dataclass and its bases, on one line.
 
     Python does not store these docstrings: they are read from the source code.
     """
     docstrings: dict[str, str] = {}
-    for base in reversed([base for base in owner.__mro__ if is_dataclass(base)]):
+    for base in reversed([base for base in cls.__mro__ if is_dataclass(base)]):
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
         except (OSError, TypeError):
@@ -102,10 +102,10 @@ def descriptions(owner: type) -> Mapping[str, str]:
     return docstrings
 
 
-def describe(owner: type, name: str) -> str:
+def describe(cls: type, name: str) -> str:
     """Return the description of a parameter, followed by its choices or its range."""
-    parameter = parameters_of(owner)[name]
-    sentences = [descriptions(owner).get(name, "")]
+    parameter = parameters_of(cls)[name]
+    sentences = [descriptions(cls).get(name, "")]
     if not all(choice in sentences[0] for choice in parameter.choices):
         sentences.append(f"One of {', '.join(parameter.choices)}.")
     if parameter.range is not None:
@@ -141,5 +141,5 @@ def _ranges(hint: object) -> Iterator[Range]:
             yield from _ranges(part)
 
 
-def _fields(owner: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 - no public type for dataclasses
-    return fields(owner)
+def _fields(cls: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 - no public type for dataclasses
+    return fields(cls)

@@ -78,6 +78,7 @@ def edit_queries(queries: Queries, labels: Ints, centers: Sets) -> Queries:
     `labels` has for each thread the row of its center, or `WITHDRAWN`.
     """
     width = max(int(queries.words.max(initial=0)) + 1, centers.width)
+    # A cell is a pair (center, item) as one number.
     cells = centers.rows * width + centers.items
     thread = queries.threads[queries.rows]
     position = _positions(labels[thread] * width + queries.words, cells)

@@ -19,7 +19,7 @@ def encode_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
     if not hasattr(users, "__len__") or not hasattr(users, "__getitem__"):
         raise MalformedInputError(
             "users must be a sequence with one user for each record; got a value of type "
-            f"{type(users).__name__}. Make it a list."
+            f"{type(users).__name__}. Convert it to a list."
         )
     if getattr(users, "ndim", 1) != 1:
         raise MalformedInputError("users must be one column, with one user for each record.")

@@ -37,6 +37,7 @@ def encode_threads(
         # Threads of one user are consecutive: a batch contains almost all repeats of a pair.
         pairs = owner[batch.first + rows] * width + batch.words
         owner_keyword_pairs.append(sorted_unique(pairs))
+        # A cell is a pair (thread, item) as one number.
         cells = sorted_unique(rows * width + item[batch.words])
         rows = cells // width
         items.append((cells - rows * width).astype(np.int32))

@@ -30,6 +30,7 @@ def common_spellings(
     width = max(len(keywords.item), 1)
     thread, word = np.divmod(sorted_unique(typed.threads[typed.rows] * width + typed.words), width)
     label = labels[thread]
+    # A cell is a pair (center, item) as one number.
     center_cell = centers.rows * width + centers.items
     cell = label * width + keywords.item[word]
     # Deleted items and withdrawn threads need no spelling.

@@ -66,7 +66,7 @@ def fingerprint(threads: Threads) -> bytes:
     # Sums of mixed numbers: over the words of a thread in any order, then over a user's threads.
     thread_digests = np.empty(len(threads.records), np.uint64)
     for batch in thread_batches(threads.typed, len(thread_digests)):
-        # From 1 on: 0 is mixed to 0, so that the first keyword would not count.
+        # mix64(0) is 0: without the 1, the first keyword would not count.
         word_digests = mix64(batch.words.astype(np.uint64) + np.uint64(1))
         sums = np.append(np.uint64(0), np.cumsum(word_digests))
         thread_digests[batch.first : batch.stop] = np.diff(sums[batch.offsets])

@@ -36,6 +36,7 @@ def set_counts(sets: Sequence[tuple[str, ...]]) -> Counts:
 
 def _count(rows: Ints, words: Ints, vocabulary: Sequence[str]) -> Counts:
     width = max(len(vocabulary), 1)
+    # A cell is a pair (thread or basket, word) as one number.
     cells = sorted_unique(rows * width + words)
     counts = np.bincount(cells % width, minlength=len(vocabulary)).tolist()
     return dict(zip(vocabulary, counts, strict=True))

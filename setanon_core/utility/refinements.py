@@ -47,6 +47,7 @@ def steps(texts: QueryTexts) -> tuple[Ints, Ints]:
     """The queries that have a previous one in their thread, and the kind of each step."""
     rows, words, vocabulary = encode_words(texts.queries)
     width = max(len(vocabulary), 1)
+    # A cell is a pair (query, word) as one number.
     cells = sorted_unique(rows * width + words)
     sizes = np.bincount(cells // width, minlength=len(texts.queries))
     # A common word of two consecutive queries has the same cell, one row later.

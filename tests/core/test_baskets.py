@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.labelled_column import LabelledColumn
 
 from setanon_core import (
     Baskets,
@@ -220,17 +221,10 @@ def test_no_baskets_give_an_empty_release(users, method):
     assert cost.retained == 1
 
 
-class Labelled(list):
-    """A column indexed by label, not by position, like a pandas Series."""
-
-    def __getitem__(self, label):
-        return list(reversed(self))[label]
-
-
 def test_users_are_read_by_position_not_by_label():
     columns = [1, 2, 3], ["tea"] * 3
 
-    result = released(Baskets(*columns, Labelled(["ann", "bob", "cem"])))
+    result = released(Baskets(*columns, LabelledColumn(["ann", "bob", "cem"])))
 
     published = by_record(result, [1, 2, 3])
     assert [published[record][1] for record in (1, 2, 3)] == ["ann", "bob", "cem"]

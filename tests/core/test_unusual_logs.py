@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.labelled_column import LabelledColumn
 
 from setanon_core import (
     Log,
@@ -241,14 +242,7 @@ def test_columns_may_be_numpy_arrays(users):
     assert sorted(set(of_arrays.ledger.users)) == sorted(set(users))
 
 
-class Labelled(list):
-    """A column indexed by label, not by position, like a pandas Series."""
-
-    def __getitem__(self, label):
-        return list(reversed(self))[label]
-
-
 def test_users_are_read_by_position_not_by_label():
     users, rest = ["ann", "bob", "cem"], ([1, 2, 3], ["tea rum", "tea rum", "zqx"])
 
-    assert set(released(Log(Labelled(users), *rest)).ledger.users) == {"ann", "bob"}
+    assert set(released(Log(LabelledColumn(users), *rest)).ledger.users) == {"ann", "bob"}
