@@ -1,8 +1,8 @@
 """Asset checks: the promises of a release in the Dagster UI; a failed check stops the run.
 
 The checks are not the gate: a run may skip them, so the release asset verifies by itself. Great
-Expectations validates the promises of a release on counts made by DuckDB. The checks of the stages
-before it need DuckDB only.
+Expectations validates the promises of a release on counts computed by DuckDB. The checks of the
+stages before it need DuckDB only.
 """
 
 import re
@@ -42,7 +42,7 @@ LINE_METADATA: Final = {"lines": LINES, "outside": OUTSIDE}
 
 Outcomes = Mapping[str, CheckOutcome]
 Opener = Callable[[Files], AbstractContextManager[Connection]]
-"""Opens the files of a check, with the limits of all checks."""
+"""Opens the files of a check with the memory limit and spill folder of all checks."""
 
 
 def build_checks(  # noqa: PLR0913 - parameters, each by name

@@ -195,7 +195,7 @@ def _attributes_model(owner: type[SetanonReleaseComponent]) -> type[BaseModel]:
     for parameter in ordered_parameters(owner):
         name = parameter.name
         schema = Annotated[Any, WithJsonSchema(parameter_schema(owner, name))]
-        # The source is optional here: it may be an upstream asset, as json_schema_extra says.
+        # The source is optional here: it may be an upstream asset, see json_schema_extra.
         required = parameter.required and name != "source"
         attributes[name] = (schema, ... if required else parameter.default)
     model = create_model(f"{owner.__name__}Model", __base__=ReleaseAttributes, **attributes)

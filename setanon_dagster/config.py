@@ -22,10 +22,10 @@ SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a
 """Environment variable with the key of the thread ids."""
 
 SHORTEST_SECRET: Final = 16
-"""Bytes; all shorter keys can be tried."""
+"""Bytes; a shorter key could be found by trying all keys."""
 
 LAST_START: Final = 28
-"""The last day of the month that every month has."""
+"""Every month has this day, but not all have the days after it."""
 
 NAME: Final = Matching(
     "[a-z][a-z0-9_]*", "lower case letters, digits and _, starting with a letter"

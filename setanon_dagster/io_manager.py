@@ -88,8 +88,10 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
                     obj,
                     path,
                     types=_declared_types(context.definition_metadata),
-                    name=_name(context.asset_key), connection=connection, level=FAST_LEVEL,
-                )  # fmt: skip
+                    name=_name(context.asset_key),
+                    connection=connection,
+                    level=FAST_LEVEL,
+                )
             # Schema of the file, not of the relation: the type of an ENUM lists its values.
             stored = read_parquet(path, connection, _name(context.asset_key))
             schema = table_schema(stored)

@@ -10,8 +10,14 @@ import dagster as dg
 
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.report import tables
-from setanon_dagster.report.captions import losses_caption, sweep_caption
-from setanon_dagster.report.figures import FigureFunction, as_png, losses_figure, sweep_figure
+from setanon_dagster.report.figures import (
+    FigureFunction,
+    as_png,
+    losses_caption,
+    losses_figure,
+    sweep_caption,
+    sweep_figure,
+)
 from setanon_dagster.report.model import Report
 from setanon_dagster.report.tables import Table, count, factor, share
 
@@ -95,8 +101,8 @@ def summary(report: Report) -> str:
 
 
 def as_table(table: Table) -> Value:
-    """Table as Dagster metadata; repeated column names get the name of the column before."""
-    names = [name or "what" for name in table.columns]
+    """Table as Dagster metadata; a repeated column name is extended by the previous column's."""
+    names = table.columns
     unique = [
         f"{name} of {names[index - 1]}" if names.count(name) > 1 else name
         for index, name in enumerate(names)

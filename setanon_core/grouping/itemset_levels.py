@@ -104,7 +104,7 @@ class LevelMiner:
         return np.column_stack((level.items[parent], self._frequent[last].astype(np.int32)))
 
     def _extensions(self, level: Level) -> Iterator[tuple[Ints, Int32s]]:
-        """Extend every entry by each later item of its set, in chunks of whole itemsets.
+        """Extend every entry by each later item of its set, in chunks of complete itemsets.
 
         Yields keys `itemset * frequent items + item`, and positions of the added items.
         """

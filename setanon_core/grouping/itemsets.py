@@ -26,7 +26,7 @@ MAX_ITEMS: Final = 8
 BUDGET: Final = 1_000_000
 PER_ITEM: Final = 10
 """Limit of the entries of one level: the larger of `BUDGET` and `PER_ITEM` times the item
-occurrences. Beyond it the longest sets stop contributing, which few others share."""
+occurrences. Beyond it the longest sets, which few records share, are not extended."""
 
 SUPERSETS_AT_ONCE: Final = 1 << 21
 """Entries of `Itemsets.supersets` that `chunks` yields together."""
@@ -88,7 +88,7 @@ class Itemsets:
         return subsets
 
     def with_min_support(self, mined_sets: Sets, min_support: int) -> "Itemsets":
-        """What mining `mined_sets` with this higher threshold returns; needs `within_budget`.
+        """Result of mining `mined_sets` with this higher threshold; requires `within_budget`.
 
         Prefixes of a frequent itemset are frequent, so both runs list the itemsets in one order.
         The run with the higher threshold has fewer entries, so it is within the budget too.

@@ -81,6 +81,7 @@ def run_release(config: ReleaseConfig, observer: ReleaseObserver) -> Outcome:
 
 
 def _run(config: ReleaseConfig, handler: logging.Handler) -> bool:
+    """Run the job with this handler as its only logger; return whether it succeeded."""
 
     @dg.logger
     def observer_logger(_: dg.InitLoggerContext) -> logging.Logger:
@@ -92,7 +93,7 @@ def _run(config: ReleaseConfig, handler: logging.Handler) -> bool:
     with imports_without_gc():  # creating an instance imports much of Dagster
         ephemeral = dg.DagsterInstance.ephemeral(settings={"telemetry": {"enabled": False}})
     with warnings.catch_warnings(), ephemeral as instance:
-        # Deprecation warnings of Dagster and its dependencies are no concern of the user.
+        # Deprecation warnings of Dagster and its dependencies are not for the user.
         warnings.simplefilter("ignore")
         definitions = dg.Definitions.merge(
             build_setanon_definitions(config), dg.Definitions(loggers={LOGGER: observer_logger})

@@ -21,7 +21,7 @@ def print_summary(
     certificate: Mapping[str, Any],
     counts: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Print what was published, its cost, and its paths; `counts` has the metadata by stage."""
+    """Print name, counts, cost and paths of a release; `counts` has the metadata by stage."""
     print_line(
         console, f"\n{folder.name} is published, {certificate['k']}-anonymous.", "bold green"
     )
@@ -30,7 +30,7 @@ def print_summary(
 
 
 def print_verdict(console: Console, verdict: Verdict, *, users: bool) -> None:
-    """Print the counts of a verdict; `users` tells whether groups were counted in users."""
+    """Print the counts of a verdict; `users`: whether groups were counted in users."""
     unit = "users" if users else "threads"
     lines = {
         "threads": f"{verdict.records:,}",

@@ -1,4 +1,4 @@
-"""The command `utility`: utility measures of a release made in memory, as lines of text."""
+"""The command `utility`: utility measures as lines of text; nothing is published."""
 
 from collections.abc import Iterable, Iterator
 from math import isfinite

@@ -22,12 +22,12 @@ from typing import IO, Final
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.columns.arrays import Ints
 from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import AtLeast
 from setanon_dagster.demo.words import (
     ABSENT,
     HEAD,
-    Ints,
     Vocabulary,
     cumulative_shares,
     draw_indices,
@@ -62,7 +62,7 @@ DAYS: Final = 85
 """Number of days on which threads start."""
 
 MAX_PAUSE: Final = 2 * 24 * 60 * 60
-"""Maximum of seconds between two queries of a thread; most pauses take minutes."""
+"""Maximum number of seconds between two queries of a thread; most pauses are minutes."""
 
 MOST_ACTIVE: Final = 1 / 4096
 """Share of users with the maximum activity: without a maximum, one user could dominate."""

@@ -1,7 +1,7 @@
 """Vocabulary of the synthetic query log, and the words that its threads draw from it.
 
 Common English words, and invented words. Names of people, places and sites are generated from
-syllables: no real one is meant.
+syllables; a match with a real name is a coincidence.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from setanon_core.columns.arrays import Ints
+
 Floats = npt.NDArray[np.float64]
 
 TOPICS: Final = """
@@ -245,17 +246,17 @@ class Vocabulary:
     @classmethod
     def for_threads(cls, n: int) -> "Vocabulary":
         """Vocabulary of a log with n threads; its size grows with the square root of n."""
-        known = TOPICS.split()
-        topics = len(known) // PER_TOPIC + int(30 * np.sqrt(n))
+        listed = TOPICS.split()
+        topics = len(listed) // PER_TOPIC + int(30 * np.sqrt(n))
         places = int(4 * np.sqrt(n))
-        unknown = invent_words(np.arange(topics * PER_TOPIC - len(known)))
+        invented = invent_words(np.arange(topics * PER_TOPIC - len(listed)))
         sites = invent_words(np.arange(SITES), SITE)
         forms = [form.format(site) for site in sites for form in SITE_FORMS]
         # Square roots are rounded identically on every machine; other powers are not.
         root = np.sqrt(np.arange(topics) + FIRST_RANK)
         fourth_root = np.sqrt(root)
         return cls(
-            words=[*known, *unknown, *COMMON, *invent_words(np.arange(places), PLACE), *forms],
+            words=[*listed, *invented, *COMMON, *invent_words(np.arange(places), PLACE), *forms],
             topics=cumulative_shares(1 / (root * fourth_root * np.sqrt(fourth_root))),
             common=cumulative_shares(1 / np.arange(1, len(COMMON) + 1)),
             places=cumulative_shares(1 / np.arange(1, places + 1)),

@@ -72,7 +72,7 @@ class PoolExecutor:
     """Runs the parallel parts of `setanon_core` in a pool of processes."""
 
     def __init__(self, pool: Executor, workers: int) -> None:
-        """Use a pool of so many processes."""
+        """Use this pool, which has `workers` processes."""
         self._pool, self._limit = pool, PENDING_PER_PROCESS * workers
 
     def map_ordered(

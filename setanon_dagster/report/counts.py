@@ -5,17 +5,15 @@ Complexity: one pass over the keywords of all threads, and one over the publishe
 """
 # ruff: noqa: S608 - statements are built from constants, integers and SQL of the verifier
 
-from typing import Any, Final
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
 from setanon_dagster.report.model import GroupSize, Losses, RoundCost
+from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.verifier import user_groups
 from setanon_dagster.verifier.keyword_owners import rare_values_per_thread
 from setanon_dagster.verifier.set_spelling import SET_OF_SPELLING, thread_spellings
-
-TOTAL: Final = "total"
-"""Name of the row of a cost report with the total; all other rows are rounds."""
 
 
 def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, ...]:

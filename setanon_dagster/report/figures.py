@@ -1,18 +1,20 @@
-"""Figures of a report, drawn with matplotlib as inline SVG or PNG; None if it is not installed."""
+"""Figures of a report with their captions; inline SVG or PNG, None if matplotlib is not installed.
+
+Captions are computed from the numbers of the report.
+"""
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
-from setanon_dagster.report.captions import upper_bounds
-from setanon_dagster.report.model import Report
-from setanon_dagster.report.tables import count, size_bins
-from setanon_dagster.report.wording import SHORT_CAUSES, printable
+from setanon_dagster.report.model import Report, SweepPoint
+from setanon_dagster.report.tables import count, percentage, share, size_bins
+from setanon_dagster.report.wording import CAUSES, SHORT_CAUSES, cause, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +86,7 @@ def sweep_figure(report: Report, palette: Palette) -> "Figure":
         )  # fmt: skip
     if bounds := upper_bounds(report.sweep):
         axes.plot(
-            list(bounds), [100 * share for share in bounds.values()], color=palette.soft,
+            list(bounds), [100 * bound for bound in bounds.values()], color=palette.soft,
             linestyle=(0, (1, 2)), label="upper bound of any solution",
         )  # fmt: skip
     axes.axvline(report.k, color=palette.soft, linewidth=0.8)
@@ -102,6 +104,27 @@ def sweep_figure(report: Report, palette: Palette) -> "Figure":
     return figure
 
 
+def sweep_caption(report: Report) -> str:
+    """Share retained at the smallest and the largest k of the sweep, and at the release's k."""
+    ks = sorted({point.k for point in report.sweep})
+    bounds = upper_bounds(report.sweep)
+    sentences = [f"Share of the keywords retained, for k from {ks[0]} to {ks[-1]}."]
+    for k in sorted({ks[0], ks[-1], *({report.k} & set(ks))}):
+        shares = [f"{p.method} {share(p.retained)}" for p in report.sweep if p.k == k]
+        bound = f"; no solution retains more than {share(bounds[k])}" if k in bounds else ""
+        sentences.append(f"At k = {k}: {', '.join(shares)}{bound}.")
+    return printable(" ".join(sentences))
+
+
+def upper_bounds(points: Sequence[SweepPoint]) -> dict[int, float]:
+    """Least upper bound of the share retained, by k: a bound of one method holds for all."""
+    bounds: dict[int, float] = {}
+    for point in sorted(points, key=lambda point: point.k):
+        if point.upper_bound is not None:
+            bounds[point.k] = min(point.upper_bound, bounds.get(point.k, 1.0))
+    return bounds
+
+
 def sizes_figure(report: Report, palette: Palette) -> "Figure":
     """Groups, and threads in them, by users per group."""
     bins = size_bins(report.sizes, report.k)
@@ -116,6 +139,16 @@ def sizes_figure(report: Report, palette: Palette) -> "Figure":
     return figure
 
 
+def sizes_caption(report: Report) -> str:
+    """Number of groups, of groups with exactly k users, and users of the largest group."""
+    unit, groups = report.certificate["unit"], sum(size.groups for size in report.sizes)
+    smallest = sum(size.groups for size in report.sizes if size.users == report.k)
+    return (
+        f"{count(groups)} groups; {count(smallest)} of them, {percentage(smallest, groups)}, have "
+        f"exactly k = {report.k} {unit}s, and the largest has {count(report.sizes[-1].users)}."
+    )
+
+
 def losses_figure(report: Report, palette: Palette) -> "Figure":
     """Additions and deletions by cause."""
     figure, axes = _axes(2.2)
@@ -123,6 +156,14 @@ def losses_figure(report: Report, palette: Palette) -> "Figure":
     _bars(axes, list(SHORT_CAUSES.values()), values, palette.first)
     axes.patches[-1].set_facecolor(palette.second)  # additions; all other bars are deletions
     return figure
+
+
+def losses_caption(report: Report) -> str:
+    """Largest cause of the cost."""
+    counts = {name: getattr(report.losses, name) for name in CAUSES}
+    total, largest = sum(counts.values()), max(counts, key=lambda name: counts[name])
+    sentence = cause(largest, report.certificate["min_owners"], report.certificate["unit"])
+    return f"The largest cause, with {percentage(counts[largest], total)} of the cost: {sentence}."
 
 
 def _axes(height: float, columns: int = 1) -> tuple["Figure", Any]:

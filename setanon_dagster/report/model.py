@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Final, Literal
 
 from setanon_core.utility.measures import UtilityMeasure
+from setanon_dagster.stages.cost_report import TOTAL
 
 Change = Literal["kept", "deleted", "added"]
 
@@ -158,7 +159,7 @@ class Report:
 
 
 def sweep_points(rows: Iterable[Mapping[str, Any]]) -> tuple[SweepPoint, ...]:
-    """Sweep points from the `total` rows of cost reports."""
+    """Sweep points from the total rows of cost reports."""
     return tuple(
         SweepPoint(
             k=row["k"],
@@ -173,5 +174,5 @@ def sweep_points(rows: Iterable[Mapping[str, Any]]) -> tuple[SweepPoint, ...]:
             else None,
         )
         for row in rows
-        if row["round"] == "total"
+        if row["round"] == TOTAL
     )

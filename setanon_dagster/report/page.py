@@ -6,12 +6,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from setanon_dagster.report import tables
-from setanon_dagster.report.captions import losses_caption, sizes_caption, sweep_caption
 from setanon_dagster.report.figures import (
     FigureFunction,
     as_svg,
+    losses_caption,
     losses_figure,
+    sizes_caption,
     sizes_figure,
+    sweep_caption,
     sweep_figure,
 )
 from setanon_dagster.report.model import Report, Word

@@ -65,7 +65,8 @@ def anonymize_clusters(
 ) -> AnonymizedClusters:
     """Group the threads and edit them to the centers of their groups.
 
-    The rows equal the core's `build_release`, but are computed in batches as they are read, once.
+    The rows equal those of the core's `build_release`. They are computed in batches while they are
+    read, and can be read once.
     With a private `folder`, typed words are stored there while threads are grouped.
     """
     threads, restore_typed = _spill_typed(load_threads(clusters, params), folder)
@@ -128,7 +129,7 @@ class _OrderedQueries:
     """Queries of published threads, selected by positions in the order of thread ids."""
 
     def __init__(self, edited: Queries, order: Ints, n: int) -> None:
-        position = np.full(n, len(order))  # withdrawn threads come last
+        position = np.full(n, len(order))  # withdrawn threads are last
         position[order] = np.arange(len(order))
         query_positions = position[edited.threads]
         self.edited = edited

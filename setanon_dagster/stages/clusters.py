@@ -52,7 +52,7 @@ def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
 def clusters_stream(
     engine: EmbeddedEngine, threads: DuckDBPyRelation, params: ReleaseParams
 ) -> pa.RecordBatchReader:
-    """Clusters of threads of any number, equal to `clusters_table`, computed in chunks."""
+    """Clusters of any number of threads, computed in chunks; equal to `clusters_table`."""
     return engine.group_map(
         threads.select('thread, "user", query'),
         "thread",
@@ -116,7 +116,7 @@ def cluster_sizes(clusters: DuckDBPyRelation, p: int) -> tuple[int, int]:
 def _tokenize_texts(texts: pa.Array, tokenizer: Tokenizer | None) -> tuple[Ints, Ints, pa.Array]:
     """Word codes, offsets per text and vocabulary, as `tokenize_all` returns them.
 
-    With the built-in tokenizer, Python sees only the texts that are not plain.
+    With the built-in tokenizer, only texts that are not plain are tokenized in Python.
     """
     if not (tokenizer is None or tokenizer is tokenize):
         codes, offsets, words = tokenize_all(texts.to_pylist(), tokenizer)
