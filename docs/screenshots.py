@@ -130,10 +130,10 @@ def report(browser: Browser, server: Server) -> None:
 
 
 @contextmanager
-def _page(browser: Browser, width: int, height: int, *first: str, **knobs: Any) -> Iterator[Page]:  # noqa: ANN401 - Playwright's
+def _page(browser: Browser, width: int, height: int, *first: str, **options: Any) -> Iterator[Page]:  # noqa: ANN401 - Playwright's
     # Twice as many pixels: letters stay sharp when a README makes the picture smaller.
     size = {"width": width, "height": height}
-    with browser.new_context(viewport=size, device_scale_factor=2, **knobs) as context:  # type: ignore[arg-type]
+    with browser.new_context(viewport=size, device_scale_factor=2, **options) as context:  # type: ignore[arg-type]
         for script in first:
             context.add_init_script(script)
         yield context.new_page()
