@@ -43,7 +43,7 @@ ui: $(READY)
 
 # Screenshots of the demo for README and docs; needs Chromium.
 screenshots: $(READY)
-	$(BIN)/python docs/screenshots.py
+	PYTHONPATH=tests $(BIN)/python docs/screenshots.py
 
 # The build backend is installed first, so that it is pinned, too, and no build is isolated.
 $(READY): EXTRA := dev

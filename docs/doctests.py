@@ -1,4 +1,4 @@
-"""Doctests in docstrings become blocks of code, which Markdown would take for quotations."""
+"""Fence doctests in docstrings as code blocks; Markdown would render them as quotations."""
 
 import re
 from typing import Any, Final
@@ -6,14 +6,14 @@ from typing import Any, Final
 import griffe
 
 EXAMPLE: Final = re.compile(r"^>>> .*(?:\n(?!\n).+)*", re.MULTILINE)
-"""From the first prompt to the next empty line."""
+"""A doctest: from the first prompt to the next empty line."""
 
 
 class FencedDoctests(griffe.Extension):
-    """Puts a fence around every doctest."""
+    """Griffe extension that fences all doctests."""
 
-    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401 - as griffe calls it
-        """Change the docstring of what was found."""
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401 - signature set by griffe
+        """Replace the docstring of an object."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
 
@@ -24,4 +24,4 @@ def fenced(text: str) -> str:
     >>> print(fenced("A sum.").strip())
     A sum.
     """
-    return EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
+    return EXAMPLE.sub(lambda match: f"```pycon\n{match[0]}\n```", text)

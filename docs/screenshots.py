@@ -1,9 +1,8 @@
-"""The pictures of the README and the docs, taken of the demo: `make screenshots` renews them.
+"""Screenshots of the demo for README and docs; run by `make screenshots`, needs Chromium.
 
-They need Chromium. Whatever is seen on them is made up, as the demo's log is.
+All data in the pictures are synthetic.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,9 +13,6 @@ from typing import Any, Final
 
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
 from support.browser import chromium, open_browser
 from support.ui_server import (
     CHECKS_PAGE,
@@ -37,39 +33,39 @@ from setanon_dagster.report.model import sweep_points
 IMAGES: Final = Path(__file__).parent / "images"
 
 LARGEST: Final = 300_000
-"""Bytes of a picture, at most: a README is read on slow lines too."""
+"""Maximum size of a picture in bytes."""
 
 COLORS: Final = 255
-"""Pages have few colors; a palette makes a picture a third as large."""
+"""Size of the palette; it reduces a picture to a third of its size."""
 
 MARGIN: Final = 16
-"""Pixels around what is shown."""
+"""Pixels around the selected elements."""
 
-SWEPT: Final = (2, 3, 4, 5, 6, 8, 10)
-"""The k of the report's figure."""
+SWEEP_KS: Final = (2, 3, 4, 5, 6, 8, 10)
+"""Values of k in the figure of the report."""
 
 GRAPH: Final = """
     localStorage.setItem("asset-graph-direction", '"vertical"');
     localStorage.setItem("asset-node-facets", '["description", "checks", "status"]');
 """
-"""From top to bottom, a graph is as wide as a README; its boxes say what they are."""
+"""Vertical layout, which fits the width of a README, and descriptions in the nodes."""
 
-INK: Final = "* { --color-lineage-edge: #8b93a7 !important; }"
-"""The color of the arrows: Dagster's own is too faint for a small picture."""
+EDGE_COLOR: Final = "* { --color-lineage-edge: #8b93a7 !important; }"
+"""Darker arrows: the default color of Dagster is too faint in a small picture."""
 
 EXCERPT: Final = """
     main > section:not(#verdict, #cost, #retained), nav, footer, #cost h3, #cost h3 ~ *,
     #verdict > details, #retained > details { display: none; }
     body { padding-bottom: 1rem; } section { margin-top: 1rem; } section .sharing { display: none; }
 """
-"""What is left out of the picture of the report: the whole page is five times as long."""
+"""Style that hides most sections of the report: the complete page is five times as long."""
 
 
 def main() -> None:
-    """Release the demo, spoil it, and take a picture of each."""
+    """Release the demo, invalidate a stage file, and take a screenshot of each state."""
     path = chromium()
     if path is None:
-        raise SystemExit("There must be a browser to take pictures with. Install chromium.")
+        raise SystemExit("Screenshots need a browser. Install chromium.")
     IMAGES.mkdir(exist_ok=True)
     with (
         TemporaryDirectory() as folder,
@@ -87,25 +83,25 @@ def main() -> None:
 
 
 def asset_graph(browser: Browser, server: Server) -> None:
-    """All assets of a release, with their checks, after everything went well."""
-    # High enough for Dagster to write more than names into the boxes.
+    """All assets of a release, with their checks, after a successful run."""
+    # At this height Dagster shows more than the names in the nodes.
     with _page(browser, 1150, 1400, COLLAPSE_NAVIGATION, GRAPH) as page:
         page.goto(server.url + GROUP_PAGE)
         expect(page.get_by_text("6 / 6 Passed")).to_be_visible()
         expect(page.get_by_text("Materialized", exact=True)).to_have_count(8)
-        page.add_style_tag(content=INK)
+        page.add_style_tag(content=EDGE_COLOR)
         boxes = [_box(each) for each in page.locator("svg foreignObject").all()]
         _save(page, "asset-graph.png", _around(boxes))
 
 
 def failing_gate(browser: Browser, server: Server) -> None:
-    """The checks of a file that somebody has spoiled: one set has a user too few."""
+    """The checks of an invalid stage file: one set has fewer than k users."""
     width, height = 1120, 760
     with _page(browser, width, height, COLLAPSE_NAVIGATION) as page:
         page.goto(server.url + CHECKS_PAGE)
         expect(page.get_by_text("This does not hold: Every published set")).to_be_visible()
         expect(page.get_by_text("exposed_threads").first).to_be_visible()
-        # The bar of signs at the left, and the plots below, would only take room.
+        # Cut off the navigation bar on the left and the plots below.
         left = _box(page.get_by_role("link", name="Assets").first)["x"] - MARGIN
         below = _box(page.get_by_text("Plots", exact=True))["y"] - MARGIN
         clip = {"x": left, "y": 0, "width": width - left, "height": below}
@@ -113,36 +109,42 @@ def failing_gate(browser: Browser, server: Server) -> None:
 
 
 def report(browser: Browser, server: Server) -> None:
-    """Verdict, cost and one figure of the report, by day and by night."""
+    """Verdict, cost and one figure of the report, in the light and the dark color scheme."""
     stages = server.folder / "private" / "stages" / "demo"
     config = demo_config(server.folder)
-    rows = sweep_rows([config, replace(config, method="paper")], SWEPT)
+    rows = sweep_rows([config, replace(config, method="paper")], SWEEP_KS)
     name = (server.folder / "releases" / "latest").readlink().name
     with open_stages({stage: stages / stage / "all.parquet" for stage in STAGES}) as connection:
-        counted = report_of(name, server.certificate, connection)
-    swept = replace(counted, sweep=sweep_points(rows))
-    written = write_report(swept, server.folder / "shown").as_uri()
+        counts = report_of(name, server.certificate, connection)
+    report_data = replace(counts, sweep=sweep_points(rows))
+    url = write_report(report_data, server.folder / "shown").as_uri()
     for name, scheme in (("report.png", "light"), ("report-dark.png", "dark")):
         with _page(browser, 880, 700, color_scheme=scheme) as page:
-            page.goto(written)
+            page.goto(url)
             page.add_style_tag(content=EXCERPT)
             _save(page, name)
 
 
 @contextmanager
-def _page(browser: Browser, width: int, height: int, *first: str, **options: Any) -> Iterator[Page]:  # noqa: ANN401 - Playwright's
-    # Twice as many pixels: letters stay sharp when a README makes the picture smaller.
+def _page(
+    browser: Browser,
+    width: int,
+    height: int,
+    *scripts: str,
+    **options: Any,  # noqa: ANN401 - options of Playwright
+) -> Iterator[Page]:
+    # Twice the pixels: text stays sharp when the README scales the picture down.
     size = {"width": width, "height": height}
     with browser.new_context(viewport=size, device_scale_factor=2, **options) as context:  # type: ignore[arg-type]
-        for script in first:
+        for script in scripts:
             context.add_init_script(script)
         yield context.new_page()
 
 
-def _box(found: Locator) -> Mapping[str, float]:
-    box: Any = found.bounding_box()
+def _box(element: Locator) -> Mapping[str, float]:
+    box: Any = element.bounding_box()
     if box is None:
-        raise SystemExit("What is to be in the picture must be seen on the page; it is not.")
+        raise SystemExit("An element of the screenshot is not visible on the page.")
     return dict(box)
 
 
@@ -159,15 +161,15 @@ def _around(boxes: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _expect_end(server: Server, run: str, end: str) -> None:
-    found = server.wait_for_run(run)
-    if found != end:
-        raise SystemExit(f"The run must end with {end}; it ended with {found}.")
+    status = server.wait_for_run(run)
+    if status != end:
+        raise SystemExit(f"The run must end with {end}; it ended with {status}.")
 
 
 def _save(page: Page, name: str, clip: dict[str, float] | None = None) -> None:
-    """Take a picture, of the whole page or of a part, and write it with few colors."""
-    taken = page.screenshot(clip=clip, full_page=clip is None, animations="disabled")  # type: ignore[arg-type]
-    image = Image.open(BytesIO(taken)).convert("RGB")
+    """Take a screenshot of the complete page or of a part, and write it with a small palette."""
+    data = page.screenshot(clip=clip, full_page=clip is None, animations="disabled")  # type: ignore[arg-type]
+    image = Image.open(BytesIO(data)).convert("RGB")
     image = image.quantize(COLORS, dither=Image.Dither.NONE)
     target = IMAGES / name
     image.save(target, optimize=True)
