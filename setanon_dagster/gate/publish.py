@@ -55,7 +55,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "sets": ("thread_id", "keywords"),
     "queries": ("thread_id", "position", "query"),
 }
-"""The published columns by format. The verifier has its own list and shares no code with this."""
+"""The published columns by format; separate from the verifier's list, so that it refuses an error
+in this one."""
 
 SORT_COLUMNS: Final = ("thread_id", "position")
 
@@ -64,7 +65,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageFiles:
-    """Parquet files of the stages that a release is made from."""
+    """Parquet files of the stages whose rows are published or verified."""
 
     anonymized_threads: Path
     ledger: Path
@@ -250,7 +251,7 @@ def _is_same_release(existing: Path, staged: Path, digest: str) -> bool:
     if existing.is_symlink() or {path.name for path in existing.iterdir()} != PUBLIC:
         return False
     old, new = (
-        # Another version of the software may have made the same threads.
+        # Another version of the software may have written the same threads.
         {**json.loads((folder / CERTIFICATE).read_bytes()), "versions": None}
         for folder in (existing, staged)
     )

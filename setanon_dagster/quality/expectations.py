@@ -208,14 +208,14 @@ class ExpectEveryRowToBeAccountedFor(CountsExpectation):
     """Expect every stage to keep or set aside all of its input rows."""
 
     promise = "every_row_is_accounted_for"
-    counts = ("came", "kept", "set_aside")
+    counts = ("input_rows", "kept", "set_aside")
     texts = ("stage",)
 
     def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
         """Count lost and added rows of all stages; each stage must occur once."""
-        unexplained = (batch["came"] - batch["kept"] - batch["set_aside"]).abs().sum()
+        unexplained = (batch["input_rows"] - batch["kept"] - batch["set_aside"]).abs().sum()
         return {
-            "came": int(batch["came"].iloc[0]),
+            "input_rows": int(batch["input_rows"].iloc[0]),
             "kept": int(batch["kept"].iloc[-1]),
             "set_aside": int(batch["set_aside"].sum()),
             "violations": int(unexplained) + len(batch) - batch["stage"].nunique(),

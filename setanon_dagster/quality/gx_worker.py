@@ -1,6 +1,6 @@
 """A worker process that imports Great Expectations while the stages run, then validates a release.
 
-The import takes as long as some stages. The outcomes do not depend on the worker: if there is none,
+The import takes seconds. The outcomes do not depend on the worker: if there is none,
 or it has ended, the release is validated in the calling process.
 """
 
@@ -36,7 +36,7 @@ class ValidationWorker:
 
     def __init__(self) -> None:
         """Start the process."""
-        # Spawned: a forked copy of a process with OS threads may inherit locks that are held.
+        # Spawned: a fork of a process with OS threads may inherit locks that are never released.
         spawned = get_context("spawn")
         self._used = False
         self._pipe, worker_pipe = spawned.Pipe()

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from setanon_core.params import Format
-from setanon_dagster.quality.release_tables import create_groups, create_row_counts
+from setanon_dagster.quality.release_tables import create_release_tables, create_row_counts
 from setanon_dagster.verifier.keyword_owners import owners_per_keyword
 from setanon_dagster.verifier.ledger_entries import count_wrong_entries
-from setanon_dagster.verifier.release_columns import RELEASE_COLUMNS
-from setanon_dagster.verifier.set_spelling import KEYWORD_LIST
+from setanon_dagster.verifier.release_format import (
+    KEYWORD_LIST,
+    RELEASE_COLUMNS,
+    published_keywords,
+)
 from setanon_dagster.verifier.sql import Connection, query_counts
 from setanon_dagster.verifier.user_groups import group_sizes
 
@@ -29,17 +32,18 @@ is not published."""
 TOTAL: Final = "SELECT * FROM cost_report WHERE round = 'total'"
 
 
-def users_per_set(connection: Connection, form: Format) -> "pd.DataFrame":
-    """For each number of users: sets with so many users, and their threads."""
-    create_groups(connection, form)
+def user_counts(connection: Connection, form: Format) -> "pd.DataFrame":
+    """Numbers of sets and threads by users per set."""
+    create_release_tables(connection, form)
     return _frame(connection, ("users", "sets", "threads"), group_sizes(connection))
 
 
 def owner_counts(connection: Connection, form: Format, enough: int) -> "pd.DataFrame":
-    """For each number of owners, counted up to `enough`: published keywords with so many."""
-    create_groups(connection, form)
-    published = f"SELECT unnest({KEYWORD_LIST[form]}) AS value FROM groups"
-    counts = owners_per_keyword(connection, published, "clusters", max(int(enough), 1))
+    """Number of published keywords by their number of owners, counted up to `enough`."""
+    create_release_tables(connection, form)
+    counts = owners_per_keyword(
+        connection, published_keywords(form), "clusters", max(int(enough), 1)
+    )
     return _frame(connection, ("owners", "keywords"), counts)
 
 
@@ -59,7 +63,7 @@ def id_counts(connection: Connection, form: Format) -> "pd.DataFrame":
 
     The ledger is compared with the clusters too: wrong users could make one user look like k.
     """
-    create_groups(connection, form)
+    create_release_tables(connection, form)
     wrong_users = count_wrong_entries(connection)["wrong_users"]
     no_position = "position IS NULL" if form == "queries" else "false"
     return connection.execute(
@@ -89,19 +93,19 @@ def column_types(connection: Connection) -> "pd.DataFrame":
 
 
 def stage_rows(connection: Connection, form: Format, k: int) -> "pd.DataFrame":
-    """For each stage: rows that came in, rows that were kept, and rows that were set aside."""
+    """For each stage: the numbers of input rows, of rows kept, and of rows set aside."""
     create_row_counts(connection, form)
     has_threads = "SELECT count(*) AS n FROM duckdb_views() WHERE view_name = 'threads'"
     source = (
         """
-        SELECT 'threads' AS stage, (SELECT count(*) FROM raw_log) AS came,
+        SELECT 'threads' AS stage, (SELECT count(*) FROM raw_log) AS input_rows,
             (SELECT count(*) FROM threads) AS kept, 0::BIGINT AS set_aside
         UNION ALL
         SELECT 'clusters', (SELECT count(DISTINCT thread) FROM threads),
             (SELECT count(*) FROM clusters), 0"""
         if query_counts(connection, has_threads)["n"]
         else """
-        SELECT 'clusters' AS stage, (SELECT count(DISTINCT record) FROM raw_baskets) AS came,
+        SELECT 'clusters' AS stage, (SELECT count(DISTINCT record) FROM raw_baskets) AS input_rows,
             (SELECT count(*) FROM clusters) AS kept, 0::BIGINT AS set_aside"""
     )
     return connection.execute(
@@ -122,7 +126,7 @@ def edit_counts(connection: Connection, form: Format, k: int) -> "pd.DataFrame":
     respellings are the width of the interval. Additions minus deletions, threads, keywords and
     withdrawals are always exact.
     """
-    create_groups(connection, form)
+    create_release_tables(connection, form)
     return connection.execute(
         f"""
         WITH counted AS (

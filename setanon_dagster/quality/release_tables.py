@@ -8,13 +8,14 @@ from typing import Final
 
 from setanon_core.params import FORMATS, Format
 from setanon_core.ranges import check_choice
-from setanon_dagster.verifier.release_columns import WELL_FORMED_ID
-from setanon_dagster.verifier.set_spelling import (
+from setanon_dagster.verifier.release_format import (
     KEYWORD_LIST,
     SET_OF_SPELLING,
     SPELLED_LIST,
+    WELL_FORMED_ID,
     has_empty_keyword,
     is_not_a_sorted_set,
+    rows_with_previous,
     sets_of_spellings,
     thread_spellings,
 )
@@ -46,7 +47,6 @@ ROW_KEY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
 def create_row_counts(connection: Connection, form: Format) -> None:
     """Create the table `row_counts`: rows, distinct rows and threads of the release."""
     check_choice("format", form, FORMATS)
-    position = "position" if form == "queries" else "0"
     # Sorted rows are counted in one pass; otherwise distinct rows and threads are counted.
     execute(
         connection,
@@ -56,9 +56,7 @@ def create_row_counts(connection: Connection, form: Format) -> None:
             count(*) FILTER ((thread_id IS NOT NULL AND position IS NOT NULL
                 AND CASE WHEN thread_id = previous_id THEN position > previous_position
                 ELSE previous_id IS NULL OR thread_id > previous_id END) IS NOT TRUE) AS unsorted
-        FROM (SELECT *, lag(thread_id) OVER () AS previous_id,
-                lag(position) OVER () AS previous_position
-            FROM (SELECT thread_id, {position} AS position FROM anonymized_threads))""",
+        FROM ({rows_with_previous(form, "anonymized_threads")})""",
     )
     if query_counts(connection, "SELECT unsorted FROM row_counts")["unsorted"]:
         execute(
@@ -69,7 +67,7 @@ def create_row_counts(connection: Connection, form: Format) -> None:
         )
 
 
-def create_groups(connection: Connection, form: Format) -> None:
+def create_release_tables(connection: Connection, form: Format) -> None:
     """Create the tables `row_counts`, `release_threads` and `groups`.
 
     `release_threads` has one row per published thread and ledger entry. `groups` has per set: its

@@ -7,6 +7,7 @@ hash tables are used instead; they need memory in proportion to the table.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from setanon_dagster.verifier.ledger_entries import UNSORTED_CLUSTERS
 from setanon_dagster.verifier.sql import Connection, query_counts
 
 SORTED_LINES: Final = """
@@ -74,10 +75,6 @@ CLUSTERS: Final = """
             OR (len(items) = 0) <> (len(words) = 0)) AS odd_sizes
     FROM clusters"""
 """Threads, clusters of the first round, and threads with contradictory columns."""
-
-UNSORTED_CLUSTERS: Final = """
-    SELECT count(*) FILTER ((thread > previous) IS FALSE OR thread IS NULL) AS unsorted
-    FROM (SELECT thread, lag(thread) OVER () AS previous FROM clusters)"""
 
 REPEATED_THREADS: Final = "SELECT count(*) - count(DISTINCT thread) AS repeated FROM clusters"
 

@@ -1,4 +1,4 @@
-"""Validation of a release by Great Expectations, on counts made by DuckDB, and its Data Docs.
+"""Validation of a release by Great Expectations, on counts computed by DuckDB, and its Data Docs.
 
 Great Expectations is imported inside functions only: the import takes about 8 seconds.
 """
@@ -19,7 +19,7 @@ from setanon_dagster.quality.release_counts import (
     id_counts,
     owner_counts,
     stage_rows,
-    users_per_set,
+    user_counts,
 )
 from setanon_dagster.verifier.sql import Connection
 
@@ -94,7 +94,7 @@ def _batches(
     """For each promise, the function that counts its batch."""
     form, k, min_owners = promises.format, promises.k, promises.min_owners
     return {
-        "every_set_has_k_users": lambda: users_per_set(connection, form),
+        "every_set_has_k_users": lambda: user_counts(connection, form),
         "every_keyword_has_owners": lambda: owner_counts(connection, form, max(k, min_owners)),
         "thread_ids_are_unique": lambda: id_counts(connection, form),
         "no_user_or_time_column": lambda: column_types(connection),

@@ -13,13 +13,16 @@ from setanon_dagster.report.model import GroupSize, Losses, RoundCost
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.verifier import user_groups
 from setanon_dagster.verifier.keyword_owners import rare_values_per_thread
-from setanon_dagster.verifier.set_spelling import SET_OF_SPELLING, thread_spellings
+from setanon_dagster.verifier.release_format import (
+    SET_OF_SPELLING,
+    keyword_rows,
+    thread_spellings,
+)
 
 
 def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, ...]:
     """Number of groups and threads by users per group; `form` is the format of the release."""
-    column = "query" if form == "queries" else "keywords"
-    threads = thread_spellings(form, f"SELECT thread_id, {column} FROM anonymized_threads")
+    threads = thread_spellings(form, keyword_rows(form, "anonymized_threads"))
     members = f'SELECT spelling, "user" FROM ({threads}) LEFT JOIN ledger USING (thread_id)'
     user_groups.create_groups(connection, members, SET_OF_SPELLING[form])
     return tuple(GroupSize(*size) for size in user_groups.group_sizes(connection))

@@ -40,7 +40,7 @@ def required_columns(source: Source) -> tuple[Column, ...]:
 
 
 def numbered_columns(source: Source) -> list[int]:
-    """The columns that are given by position."""
+    """The columns that are selected by position."""
     return [column for column in source.columns if isinstance(column, int)]
 
 
@@ -69,13 +69,13 @@ def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, int, i
 
 
 def positions_without_header(source: Source, width: int) -> tuple[int, int, int] | None:
-    """The given positions, or the first `width` ones if that is the number of required columns.
+    """The selected positions, or the first `width` ones if `width` columns are required.
 
-    None if a column name was set to another one than the default: it must be found in a header.
+    None if a column name differs from its default: only a header has its position.
     """
-    given = numbered_columns(source)
-    if len(given) >= len(required_columns(source)):
-        return _three_positions(given) if max(given) < width else None
+    numbered = numbered_columns(source)
+    if len(numbered) >= len(required_columns(source)):
+        return _three_positions(numbered) if max(numbered) < width else None
     names = {source.user_column, source.time_column, source.query_column}
     names |= {source.record_column, source.item_column}
     renamed = names - {None, "user", "time", "query", "record", "item"}
@@ -91,7 +91,7 @@ def names_any_column(source: Source, names: Sequence[str]) -> bool:
 
 
 def _three_positions(positions: list[int]) -> tuple[int, int, int]:
-    """Baskets without users: each record is its own user."""
+    """The positions of `CELLS`; baskets without users have the record as the user."""
     first, second, third = positions if len(positions) == len(CELLS) else (*positions, positions[0])
     return first, second, third
 

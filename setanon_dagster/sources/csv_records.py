@@ -14,7 +14,7 @@ accepted rows and counts of blank lines were not compared. Differences:
 - Mixed line ends (LF, CR LF, CR) are an error in strict mode. In the other mode they are accepted,
   but a quote that is never closed then encloses the rest of the file in one cell.
 - A quote inside an unquoted cell is accepted as text, a NUL byte too.
-- A byte from 0x80 to 0x9f in a latin-1 file is an error for the whole file.
+- A byte from 0x80 to 0x9f in a latin-1 file is an error for the complete file.
 - Empty cells become NULL.
 - A quoted cell that exceeds `max_line_size` rejects all its lines as one.
 """

@@ -46,7 +46,7 @@ def read_source(
 
 
 def _readers(source: Source) -> Iterator[Callable[[int], Iterator[CellBatch]]]:
-    """Yield one function per file, which reads it given the number of its first line."""
+    """Yield one function per file; it takes the number of the first line and reads the file."""
     if source.table is not None:
         if not isinstance(source.uri, str):
             raise InvalidParameterError(

@@ -119,7 +119,7 @@ def detect_layout(
 
 
 def _detect_delimiter(source: Source, path: Path, first_block: bytes) -> str:
-    """The delimiter for which most records have one and the same sufficient number of cells."""
+    """The delimiter for which most records have an equal, sufficient number of cells."""
     if source.layout == "lines":
         head = b"".join(first_block.splitlines(keepends=True)[:HEAD])
         return next((mark for mark in DELIMITERS if mark.encode() in head), "\t")

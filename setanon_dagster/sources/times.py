@@ -17,8 +17,6 @@ _OFFSET: Final = r" ?[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?"
 _FRACTION: Final = r"(?:\.\d{1,6})?"
 _WITH_ZONE: Final = r"TRY_CAST(regexp_replace(c1, ' ([+-])', '\1') AS TIMESTAMPTZ)"
 _SECONDS: Final = "make_timestamp(CAST(TRY_CAST(c1 AS DECIMAL(24, 6)) * 1000000 AS BIGINT))"
-
-
 _WITHOUT_ZONE: Final = "TRY_CAST(c1 AS TIMESTAMP)"
 _CANONICAL: Final = f"WHEN CAST({_WITHOUT_ZONE} AS VARCHAR) = c1 THEN {_WITHOUT_ZONE}"
 """Text in DuckDB's own notation needs no pattern (faster); `VALID_TIME` excludes infinity."""
@@ -75,7 +73,7 @@ def time_sql(time_format: str) -> str:
     if not supported:
         raise InvalidParameterError(
             f"time_format must be one of {', '.join(NAMED_FORMATS)}, or a strptime format such as "
-            "'%d/%m/%Y %H:%M'; DuckDB does not support the given one."
+            "'%d/%m/%Y %H:%M'; DuckDB does not support this one."
         )
     return _to_utc(sql)
 

@@ -19,7 +19,7 @@ def connect(
     """Open an in-memory database; without a `temp_folder`, nothing is spilled to disk."""
     spill = ""  # DuckDB's default is `.tmp` in the working directory, readable by everybody
     if temp_folder is not None:
-        # A private subfolder, because others may read the given one; DuckDB deletes the last part.
+        # A private subfolder, because others may read `temp_folder`; DuckDB deletes the last part.
         private = private_folder(Path(temp_folder).absolute() / "setanon-spill")
         if private.stat().st_uid != os.geteuid() or private.stat().st_mode & 0o077:
             raise InvalidParameterError(

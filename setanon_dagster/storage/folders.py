@@ -1,4 +1,4 @@
-"""Create folders with given permissions.
+"""Create private folders and output folders with their permissions.
 
 `private_folder` is for everything between the source and the release: no other user can list it.
 `make_folder` is for the output folders: it sets the mode of a folder that exists, too.

@@ -1,7 +1,7 @@
 """Owners of keywords: how many users typed each published keyword.
 
-Complexity: one scan of the users' keywords; only keywords that are not settled by the first rows
-            are counted exactly.
+Complexity: one scan of the users' keywords; keywords with enough owners in the first rows are not
+            counted exactly.
 """
 # ruff: noqa: S608 - statements are built from constants, integers and SQL of this package
 
@@ -10,14 +10,14 @@ from typing import Final
 from setanon_dagster.verifier.sql import Connection, query_rows
 
 PROBE: Final = 100_000
-"""Rows of the users' keywords that are counted first. A keyword with enough owners in them has
-enough owners; most published keywords are settled so."""
+"""Rows of the users' keywords that are counted first. A keyword with enough owners in these rows
+needs no exact count; this holds for most published keywords."""
 
 
 def owners_per_keyword(
     connection: Connection, published: str, users: str, enough: int
 ) -> list[tuple[int, int]]:
-    """For each number of owners: the number of published keywords with so many owners.
+    """Count published keywords by their number of owners; rows are (owners, keywords).
 
     `published` is a SELECT of one column `value`; `users` is a table with the columns user and
     words. Owners are counted up to `enough`, which must be at least 1.

@@ -6,8 +6,9 @@ in the source.
 # ruff: noqa: S608 - statements are built from constants, integers and SQL of this package
 
 from pathlib import Path
+from typing import Final
 
-from setanon_dagster.verifier.set_spelling import SET_IF_SORTED
+from setanon_dagster.verifier.release_format import SET_IF_SORTED
 from setanon_dagster.verifier.sql import (
     Connection,
     create_view,
@@ -16,6 +17,11 @@ from setanon_dagster.verifier.sql import (
     query_counts,
 )
 from setanon_dagster.verifier.user_groups import LEDGER_FAULTS, create_groups
+
+UNSORTED_CLUSTERS: Final = """SELECT count(*) AS unsorted FROM
+    (SELECT thread, lag(thread) OVER () AS previous FROM clusters)
+    WHERE thread IS NULL OR thread <= previous"""
+"""Rows of `clusters` whose thread is null or not greater than that of the row before."""
 
 
 def wrong_ledger_entries(
@@ -44,10 +50,8 @@ def count_wrong_entries(connection: Connection) -> dict[str, int]:
     # Fast path: if clusters ascend by thread, each correct entry matches exactly one of them.
     fast = query_counts(
         connection,
-        """SELECT (SELECT count(*) FROM ledger) - count(*) AS unmatched,
-                (SELECT count(*) FROM
-                    (SELECT thread, lag(thread) OVER () AS previous FROM clusters)
-                WHERE thread IS NULL OR thread <= previous) AS unsorted
+        f"""SELECT (SELECT count(*) FROM ledger) - count(*) AS unmatched,
+                ({UNSORTED_CLUSTERS}) AS unsorted
             FROM clusters SEMI JOIN ledger
                 ON clusters."user" = ledger."user" AND clusters.thread = ledger.thread""",
     )
@@ -81,7 +85,7 @@ def group_by_ledger(
         members = f"""SELECT {spelling}, "user", false AS absent,
             (file.thread_id = ledger.thread_id) IS NOT TRUE AS unknown FROM {both}"""
         create_groups(connection, members, SET_IF_SORTED[form], LEDGER_FAULTS)
-        if _has_exactly(connection, published):
+        if _matches_exactly(connection, published):
             without_user = 'SELECT count(*) AS null_entries FROM ledger WHERE "user" IS NULL'
             return query_counts(connection, without_user), members
     execute(
@@ -106,7 +110,7 @@ def group_by_ledger(
     return faults, members
 
 
-def _has_exactly(connection: Connection, published: int) -> bool:
+def _matches_exactly(connection: Connection, published: int) -> bool:
     """Whether the ledger has one entry for each published thread, and no other entry.
 
     If each of the threads matched once, and the ledger has as many entries, it has no others.

@@ -13,17 +13,18 @@ from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import check_k
 from setanon_dagster.verifier.keyword_owners import count_rare_keywords
 from setanon_dagster.verifier.ledger_entries import group_by_ledger
-from setanon_dagster.verifier.release_columns import (
-    RELEASE_COLUMNS,
-    WELL_FORMED_ID,
-    closest_format,
-)
-from setanon_dagster.verifier.set_spelling import (
+from setanon_dagster.verifier.release_format import (
     KEYWORD_LIST,
+    RELEASE_COLUMNS,
     SET_IF_SORTED,
     SET_OF_SPELLING,
+    WELL_FORMED_ID,
+    closest_format,
     has_empty_keyword,
     is_not_a_sorted_set,
+    keyword_rows,
+    published_keywords,
+    rows_with_previous,
     thread_spellings,
 )
 from setanon_dagster.verifier.sql import Connection, create_view, open_connection, query_counts
@@ -71,9 +72,8 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
         faults["nulls"] += faults.pop("null_sets")
         if words is not None:
             create_view(connection, "vocabularies", words)
-            keywords = f"SELECT unnest({KEYWORD_LIST[form]}) AS value FROM groups"
             faults["rare_keywords"] = count_rare_keywords(
-                connection, keywords, "vocabularies", owners
+                connection, published_keywords(form), "vocabularies", owners
             )
         groups = "(FROM groups WHERE keywords IS NOT NULL)"
         counts = query_counts(
@@ -93,8 +93,7 @@ def _create_groups(
 
     `published` is the number of threads if the rows of the file have no fault, otherwise None.
     """
-    columns = ", ".join(name for name, _ in RELEASE_COLUMNS[form] if name != "position")
-    threads = thread_spellings(form, f"SELECT {columns} FROM file WHERE thread_id IS NOT NULL")
+    threads = thread_spellings(form, f"{keyword_rows(form, 'file')} WHERE thread_id IS NOT NULL")
     if ledger is None:
         create_groups_without_users(connection, threads, SET_IF_SORTED[form])
         faults = _count_set_faults(connection, form)
@@ -122,9 +121,7 @@ def _count_row_faults(connection: Connection, form: str) -> tuple[int, dict[str,
     # DuckDB answers this from the statistics of the file if they exclude nulls.
     null = "thread_id IS NULL" + " OR position IS NULL OR query IS NULL" * queries
     faults = query_counts(connection, f"SELECT count(*) AS nulls FROM file WHERE {null}")
-    rows = f"""FROM (SELECT *, lag(thread_id) OVER () AS previous_id,
-            lag(position) OVER () AS previous_position
-        FROM (SELECT thread_id, {"position" if queries else "0"} AS position FROM file))"""
+    rows = f"FROM ({rows_with_previous(form, 'file')})"
     counts = query_counts(
         connection,
         f"""SELECT count(*) FILTER (thread_id IS DISTINCT FROM previous_id) AS threads,

@@ -45,7 +45,7 @@ def open_connection(
 
 def create_view(connection: Connection, name: str, path: Path) -> Columns:
     """Create a view of a file (Parquet, or TSV by its suffix); return its columns."""
-    # Brackets in the name are no pattern, and folders such as date=2026 are no columns.
+    # Brackets in a path are not a glob pattern, and a folder date=2026 is not a column.
     literal = escape(str(path))
     try:
         if path.suffix == ".tsv":

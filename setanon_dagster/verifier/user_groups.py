@@ -7,7 +7,7 @@ Definition 1: at least k users share every published set.
 from collections.abc import Mapping
 from typing import Final
 
-from setanon_dagster.verifier.set_spelling import sets_of_spellings
+from setanon_dagster.verifier.release_format import sets_of_spellings
 from setanon_dagster.verifier.sql import Connection, execute, query_rows
 
 LEDGER_FAULTS: Final = {
@@ -57,7 +57,7 @@ def create_groups_without_users(connection: Connection, threads: str, expression
 
 
 def group_sizes(connection: Connection, groups: str = "groups") -> tuple[tuple[int, int, int], ...]:
-    """For each number of users: the number of sets with so many users, and of their threads."""
+    """Count sets and threads by users per set; rows are (users, sets, threads)."""
     return tuple(
         query_rows(
             connection,

@@ -67,5 +67,4 @@ class DetailedVerdict(FileVerdict):
     """A file verdict with the group sizes, which are private."""
 
     sizes: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
-    """(users, sets, threads): for each number of users, the sets with so many users, and their
-    threads."""
+    """Numbers of sets and threads by users per set, as (users, sets, threads)."""

@@ -1,9 +1,6 @@
 """Concurrent and killed runs: `latest` is always a complete, verified release."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,21 +19,19 @@ from support.release_runs import (
     release_config,
     releases_folder,
 )
+from support.scripts import run_script
 
 from setanon_dagster.config import SECRET
 from setanon_dagster.verifier.release_file import verify_file
 
 pytestmark = pytest.mark.slow
 
-HERE = str(Path(__file__).parents[1])
-
 CONCURRENT_RUNS = """
 import os, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from support.release_runs import DAYS, materialize, release_config
 
-folder, runs, partitions = Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+folder, runs, partitions = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 children = []
 for n, partition in enumerate(partitions):
     # One forked process each, so that nothing is imported again.
@@ -56,13 +51,7 @@ sys.exit(any(os.waitpid(child, 0)[1] for child in children))
 
 def run_concurrently(folder, partitions, runs, **env):
     """For each process, the release name or error message of each of its runs."""
-    subprocess.run(  # noqa: S603 - this Python
-        [sys.executable, "-c", CONCURRENT_RUNS, HERE, folder, str(runs), *partitions],
-        check=True,
-        capture_output=True,
-        timeout=120,
-        env={**os.environ, **env},
-    )
+    run_script(CONCURRENT_RUNS, folder, runs, *partitions, timeout=120, **env)
     return [(folder / f"results{n}").read_text().splitlines() for n in range(len(partitions))]
 
 
@@ -119,7 +108,6 @@ def test_concurrent_partitions_are_independent(tmp_path):
 KILLED = """
 import os, shutil, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from setanon_dagster import assets
 from support.release_runs import materialize, release_config
 
@@ -141,7 +129,7 @@ def publish(*args, real=assets.publish, **kwargs):
 for name in ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir", "unlink"):
     setattr(os, name, exit_at_zero(getattr(os, name)))
 assets.publish = publish
-root = Path(sys.argv[2])
+root = Path(sys.argv[1])
 for point in range(1, 200, 15):
     folder = root / "killed" / str(point)
     shutil.copytree(root / "start", folder, symlinks=True)
@@ -168,10 +156,7 @@ def test_killed_publish_leaves_latest_complete(release_copy, tmp_path):
     complete = release_config(tmp_path / "complete", None)
     assert materialize(complete, "release").success
     second = latest_release(complete)
-    output = subprocess.run(  # noqa: S603 - this Python
-        [sys.executable, "-c", KILLED, HERE, tmp_path], check=True, capture_output=True, text=True
-    ).stdout.split("\n")
-    codes = dict(map(int, line.split()) for line in output if line)
+    codes = dict(map(int, line.split()) for line in run_script(KILLED, tmp_path))
     assert list(codes.values())[-1] == 0
     assert len(codes) > 4, "number of calls at which it was killed"
     seen = set()

@@ -19,7 +19,12 @@ COLUMNS_OF_SETS = {
     "name": list(STAGE_COLUMNS["sets"]),
     "type": list(STAGE_COLUMNS["sets"].values()),
 }
-STAGES = {"stage": ["threads", "release"], "came": [9, 4], "kept": [9, 3], "set_aside": [0, 1]}
+STAGES = {
+    "stage": ["threads", "release"],
+    "input_rows": [9, 4],
+    "kept": [9, 3],
+    "set_aside": [0, 1],
+}
 FIGURES = {
     "figure": ["threads", "keywords", "withdrawals", "additions", "deletions", "kept"],
     "least": [4, 9, 1, 1, 3, 6],

@@ -39,11 +39,12 @@ def test_bytes_do_not_depend_on_the_number_of_cores(tmp_path, order_by, kind):
 
 def test_settings_are_passed_to_duckdb_and_invalid_ones_are_named(tmp_path):
     storage = storage_in(tmp_path, memory_limit="300MiB", cores=1)
-    ask = "SELECT current_setting('threads'), current_setting('memory_limit'), "
+    names = ("threads", "memory_limit", "temp_directory")
+    settings = ", ".join(f"current_setting('{name}')" for name in names)
     with storage.connect() as connection:
-        seen = connection.sql(ask + "current_setting('temp_directory')").fetchall()[0]
-    assert seen[:2] == (1, "300.0 MiB")
-    assert seen[2].startswith(str(tmp_path / "store"))
+        ((cores, memory, folder),) = connection.sql(f"SELECT {settings}").fetchall()
+    assert (cores, memory) == (1, "300.0 MiB")
+    assert folder.startswith(str(tmp_path / "store"))
     with pytest.raises(InvalidParameterError, match=r"memory_limit must be .*got 'much'"):
         connect(memory_limit="much")
     with pytest.raises(InvalidParameterError, match=r"cores must be .*got 0"):
@@ -118,10 +119,10 @@ def test_concurrent_writers_never_fail_and_readers_see_complete_files(tmp_path):
             continue
         with connect(cores=1) as connection:
             relation = read_parquet(path, connection)
-            found = relation.aggregate(
+            counts = relation.aggregate(
                 "count(*), count(DISTINCT writer), count(DISTINCT words), min(words[2]::INT)"
             ).fetchall()[0]
-        incomplete += found != (5_000 + found[3], 1, 1, found[3])
+        incomplete += counts != (5_000 + counts[3], 1, 1, counts[3])
         reads += 1
     for writer in writers:
         _, errors = writer.communicate(timeout=60)

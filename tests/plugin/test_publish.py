@@ -1,10 +1,9 @@
+"""The gate publishes a verified release atomically, and refuses any other without a change."""
+
 import json
 import os
-import subprocess
-import sys
 import time
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -18,6 +17,7 @@ from support.publishing import (
     publish_files,
     stage_files,
 )
+from support.scripts import run_script
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
 from setanon_dagster.verifier.release_file import verify_file
@@ -234,7 +234,6 @@ def test_stale_staging_folders_are_removed_after_a_day(tmp_path):
 
 KILLED = """
 import os, shutil, sys
-sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from support.publishing import stage_files, publish_files
 
@@ -250,7 +249,7 @@ def exit_at_zero(original):
 
 for name in ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir", "unlink"):
     setattr(os, name, exit_at_zero(getattr(os, name)))
-root = Path(sys.argv[2])
+root = Path(sys.argv[1])
 paths = {path.stem: path for path in (root / "in").iterdir()}
 for n in range(1, 200, 2):
     shutil.copytree(root / "start", root / "outs" / str(n), symlinks=True)
@@ -272,11 +271,7 @@ def test_killed_publish_leaves_latest_unchanged_or_complete(tmp_path):
     first = publish_files(stage_files(tmp_path / "first"), tmp_path / "start")
     paths = stage_files(tmp_path / "in", threads=10)
     expected = publish_files(paths, tmp_path / "due")
-    here = str(Path(__file__).parents[1])
-    lines = subprocess.run(  # noqa: S603 - this Python
-        [sys.executable, "-c", KILLED, here, tmp_path], check=True, capture_output=True, text=True
-    ).stdout.split("\n")
-    codes = {int(n): int(code) for n, code in (line.split() for line in lines if line)}
+    codes = dict(map(int, line.split()) for line in run_script(KILLED, tmp_path))
     *killed, last = codes
     assert codes[last] == 0
     assert len(killed) > 15, "calls at which it was killed"

@@ -3,8 +3,6 @@
 from setanon_core import anonymize_log
 
 USER = "user-17"
-
-
 SESSION = [
     "pine straw ashby delivery",
     "pine straw delivery in ashby",
@@ -19,8 +17,6 @@ SESSION = [
     "harold t. quimsby",
     "harold t. quimsby norwick oregon",
 ]
-
-
 OTHER_SESSIONS = [
     *[["pine straw mulch", "pine straw mulch in garden"]] * 2,
     *[["pine straw mulch in"]] * 2,

@@ -8,8 +8,6 @@ from pyarrow import parquet
 from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 
 K = 3
-
-
 COST = {
     "threads": 12, "keywords": 30, "additions": 1, "deletions": 2, "withdrawals": 3,
     "respellings": 4, "lower_bound": 0, "factor": float("inf"), "retained": 0.9,

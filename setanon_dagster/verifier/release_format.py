@@ -1,4 +1,4 @@
-"""SQL for the keyword sets of published threads, by format.
+"""The two formats of a published file: columns, thread ids and, as SQL, the sets of the threads.
 
 The spelling of a thread is the list of its keywords ("sets"), or its queries joined by blanks
 ("queries"). Two spellings that differ only in order or repetition are the same set. Sets are
@@ -7,7 +7,19 @@ compared keyword by keyword, never by a hash.
 # ruff: noqa: S608 - statements are built from constants and from SQL of this package
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Final
+
+from setanon_dagster.verifier.sql import Columns
+
+RELEASE_COLUMNS: Final[Mapping[str, Columns]] = {
+    "sets": (("thread_id", "VARCHAR"), ("keywords", "VARCHAR[]")),
+    "queries": (("thread_id", "VARCHAR"), ("position", "BIGINT"), ("query", "VARCHAR")),
+}
+"""The only columns of a published file, by format, in this order."""
+
+WELL_FORMED_ID: Final = "regexp_full_match(thread_id, '[0-9a-f]{32}')"
+"""SQL condition: a thread id is a keyed hash in hexadecimal."""
 
 SET_OF_SPELLING: Final[Mapping[str, str]] = {
     "sets": "list_sort(list_distinct(spelling))",
@@ -33,6 +45,32 @@ SPELLED_LIST: Final[Mapping[str, str]] = {
 """Expression for the list of the keywords of a spelling."""
 
 
+def closest_format(columns: Columns) -> tuple[str, int]:
+    """Return the format with the fewest differing columns, and how many differ."""
+    wrong, form = min(
+        (sum(seen != due for seen, due in zip_longest(columns, expected)), form)
+        for form, expected in RELEASE_COLUMNS.items()
+    )
+    return form, wrong
+
+
+def rows_with_previous(form: str, table: str) -> str:
+    """SELECT thread_id and position of each row of a table, and those of the row before it.
+
+    Rows of the format "sets" have position 0.
+    """
+    position = "position" if form == "queries" else "0"
+    return f"""SELECT *, lag(thread_id) OVER () AS previous_id,
+            lag(position) OVER () AS previous_position
+        FROM (SELECT thread_id, {position} AS position FROM {table})"""
+
+
+def keyword_rows(form: str, table: str) -> str:
+    """SELECT thread_id, and keywords or query, of each row of a table."""
+    columns = ", ".join(name for name, _ in RELEASE_COLUMNS[form] if name != "position")
+    return f"SELECT {columns} FROM {table}"
+
+
 def thread_spellings(form: str, rows: str, extra: str = "") -> str:
     """SELECT the spelling of each thread.
 
@@ -52,6 +90,11 @@ def sets_of_spellings(table: str, expression: str, extra: str = "") -> str:
     more = f", {extra}" if extra else ""
     return f"""SELECT spelling, {expression} AS keywords{more}
         FROM (SELECT DISTINCT spelling FROM {table})"""
+
+
+def published_keywords(form: str) -> str:
+    """SELECT each keyword of each set in the table `groups`, as `value`."""
+    return f"SELECT unnest({KEYWORD_LIST[form]}) AS value FROM groups"
 
 
 def has_empty_keyword(keywords: str) -> str:
