@@ -84,7 +84,7 @@ def loaded(folder, annotation, *, upstream=None):
         seen.append(table_asset)
 
     run(folder, upstream or asset_of(FULL), reading, selection=[reading])
-    return seen[0]
+    return seen.pop()  # Dagster keeps the asset, and with it the list, after the run
 
 
 def partitioned(value_of):
