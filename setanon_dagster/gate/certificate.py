@@ -12,6 +12,7 @@ import duckdb
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import FORMATS
 from setanon_core.ranges import check_choice
+from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.parquet import read_parquet
@@ -83,7 +84,7 @@ def certified_costs(
 
 def _is_total(row: tuple[Plain, ...], parameters: Mapping[str, Plain]) -> bool:
     k, method, name = row[:3]
-    return name == "total" and k == parameters["k"] and method == parameters.get("method", method)
+    return name == TOTAL and k == parameters["k"] and method == parameters.get("method", method)
 
 
 def counted_unit(clusters: Path) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from setanon_core.params import Format
 from setanon_dagster.quality.release_tables import create_release_tables, create_row_counts
+from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.verifier.keyword_owners import owners_per_keyword
 from setanon_dagster.verifier.ledger_entries import count_wrong_entries
 from setanon_dagster.verifier.release_format import (
@@ -28,8 +29,6 @@ STAGE_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Columns of the stage `anonymized_threads` by format: those of the release and the group, which
 is not published."""
-
-TOTAL: Final = "SELECT * FROM cost_report WHERE round = 'total'"
 
 
 def user_counts(connection: Connection, form: Format) -> "pd.DataFrame":
@@ -114,8 +113,13 @@ def stage_rows(connection: Connection, form: Format, k: int) -> "pd.DataFrame":
         UNION ALL
         SELECT 'anonymized_threads', (SELECT count(*) FROM clusters),
             (SELECT threads FROM row_counts),
-            (SELECT any_value(withdrawals) FROM ({TOTAL} AND k = {int(k)}) HAVING count(*) = 1)"""
+            (SELECT any_value(withdrawals) FROM ({_total_row(k)}) HAVING count(*) = 1)"""
     ).df()
+
+
+def _total_row(k: int) -> str:
+    """SELECT the total row of the cost report for this k."""
+    return f"SELECT * FROM cost_report WHERE round = '{TOTAL}' AND k = {int(k)}"
 
 
 def edit_counts(connection: Connection, form: Format, k: int) -> "pd.DataFrame":
@@ -135,7 +139,7 @@ def edit_counts(connection: Connection, form: Format, k: int) -> "pd.DataFrame":
                 (SELECT threads FROM row_counts) AS published,
                 (SELECT coalesce(sum(typed * len({KEYWORD_LIST[form]})), 0) FROM groups) AS size,
                 (SELECT coalesce(sum(retained), 0) FROM groups) AS retained),
-        reported AS (SELECT * FROM ({TOTAL} AND k = {int(k)})),
+        reported AS ({_total_row(k)}),
         compared AS (
             SELECT counted.*, reported.threads AS reported_threads,
                 reported.keywords AS reported_keywords,
