@@ -33,13 +33,13 @@ def compare(name: str, records: Records, k: int) -> list[Row]:
     for method, work in METHODS.items():
         row: Row = {"data": name, "k": k, "records": len(records), "method": method}
         try:
-            (labels, centers, cost, own_bound), duration = seconds(
+            (labels, centers, cost, method_bound), duration = seconds(
                 lambda work=work: work(records, k)
             )
         except (ArithmeticError, LookupError, MemoryError, SetanonError, ValueError) as error:
             rows.append(row | {"failed": type(error).__name__})
             continue
-        bound = bound if own_bound is None else own_bound
+        bound = bound if method_bound is None else method_bound
         best_seconds = duration if best_seconds is None else best_seconds
         rows.append(row | _result_row(records, k, labels, centers, cost, bound))
         rows[-1] |= {"seconds": round(duration, 3), "x best": round(duration / best_seconds, 3)}

@@ -36,11 +36,16 @@ def compare(n: int = 165_000, sample: int = 5_000) -> list[Row]:
 
     object_seconds = seconds(create_objects)[1] / sample * n
     return [
-        {"threads": n, "p": P, "what": "one MinHash object per thread", "seconds": object_seconds},
-        {"what": "hashing the vocabulary", "seconds": hashing},
-        {"what": "minima per thread", "seconds": minima},
-        {"what": "objects / columns", "seconds": object_seconds / (hashing + minima)},
-        {"what": "keys of all rounds", "seconds": keys},
+        {
+            "threads": n,
+            "p": P,
+            "step": "one MinHash object per thread",
+            "seconds": object_seconds,
+        },
+        {"step": "hashing the vocabulary", "seconds": hashing},
+        {"step": "minima per thread", "seconds": minima},
+        {"step": "objects / columns", "seconds": object_seconds / (hashing + minima)},
+        {"step": "keys of all rounds", "seconds": keys},
     ]
 
 

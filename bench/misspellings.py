@@ -54,7 +54,7 @@ def measure(count: int = 2_000, seed: int = 1) -> list[Row]:
         row: Row = {"identity": f"minhash, {hashes}" if hashes else "exact"}
         for number, how in enumerate(kinds, start=1):
             misspelled_items = numbers[number * count : (number + 1) * count]
-            row[f"{how}: found"] = round(float((correct_items == misspelled_items).mean()), 3)
+            row[f"{how}: recall"] = round(float((correct_items == misspelled_items).mean()), 3)
         row["other pairs merged"] = round(max(merged, 0), 5)
         rows.append(row)
     return rows

@@ -23,7 +23,7 @@ HARMLESS = (
     # The UI closes its socket when a page is left.
     re.compile(r"WebSocket connection to '\S+/graphql' failed"),
 )
-"""Console errors of the Dagster UI that are no failures."""
+"""Console errors of the Dagster UI that are not failures."""
 
 RED = """each => {
     const [red, green, blue] = getComputedStyle(each).color.match(/\\d+/g).map(Number);
@@ -97,7 +97,9 @@ def open_page(browser, server, screenshot=None):
             if screenshot is not None:
                 page.screenshot(path=screenshot.with_suffix(".png"))
     assert log.foreign_requests == []
-    assert [text for text in log.errors if not any(it.search(text) for it in HARMLESS)] == []
+    assert [
+        text for text in log.errors if not any(pattern.search(text) for pattern in HARMLESS)
+    ] == []
 
 
 def assets_are_listed_with_their_descriptions(page, _):

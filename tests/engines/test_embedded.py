@@ -98,9 +98,10 @@ def test_session_of_one_user_with_half_of_the_log_is_split(tmp_path, monkeypatch
     monkeypatch.setattr(stage, "MAX_SESSION_QUERIES", 50)
     split = partial(core.separate_threads, max_session_queries=50)
     monkeypatch.setattr(stage, "separate_threads", split)
-    people = shuffled_log()
-    robot = people.set_column(0, "user", pa.array(["m"] * len(people)))
-    both = pa.concat_tables([people, robot]).set_column(3, "line", pa.array(range(2 * len(people))))
+    log = shuffled_log()
+    n = len(log)
+    one_user = log.set_column(0, "user", pa.array(["m"] * n))
+    both = pa.concat_tables([log, one_user]).set_column(3, "line", pa.array(range(2 * n)))
     expected = threads_table(both, PARAMS)
     rows_done = []
     with EmbeddedEngine(tmp_path, chunk_rows=20) as engine:
@@ -119,7 +120,7 @@ def double(table):
 
 
 def fail(_table):
-    raise MalformedInputError("the rows must be other ones.")
+    raise MalformedInputError("the rows must be valid.")
 
 
 def negate(table):
@@ -143,7 +144,7 @@ def test_group_map_keeps_the_order_reports_progress_and_raises_errors_unchanged(
 
         rows = engine.sql("SELECT 'canary' || i AS key, i AS row FROM range(20) t(i)")
         failing = engine.group_map(rows, "key", "row", fail, SCHEMA)
-        with pytest.raises(MalformedInputError, match=r"^the rows must be other ones\.$"):
+        with pytest.raises(MalformedInputError, match=r"^the rows must be valid\.$"):
             engine.write(failing, str(tmp_path / "output.parquet"))
     assert list(tmp_path.glob("*.parquet")) == []
     assert list((tmp_path / "engine").glob("chunks-*")) == []
@@ -165,11 +166,11 @@ def test_few_rows_start_no_process(tmp_path):
 
 def test_sql_joins_relations_and_tables_and_reads_written_files(tmp_path):
     with EmbeddedEngine(tmp_path) as engine:
-        relation = engine.sql("FROM given", given=pa.table({"user": ["a", "b"], "n": [1, 2]}))
-        assert engine.write(relation, str(tmp_path / "known.parquet")) == 2
-        read_back = engine.read(str(tmp_path / "known.parquet"))
+        relation = engine.sql("FROM numbers", numbers=pa.table({"user": ["a", "b"], "n": [1, 2]}))
+        assert engine.write(relation, str(tmp_path / "numbers.parquet")) == 2
+        read_back = engine.read(str(tmp_path / "numbers.parquet"))
         assert isinstance(read_back, duckdb.DuckDBPyRelation)
         joined = engine.sql(
-            "SELECT sum(n) FROM again JOIN other USING (n)", again=read_back, other=relation
+            "SELECT sum(n) FROM file JOIN other USING (n)", file=read_back, other=relation
         )
         assert joined.fetchall() == [(3,)]

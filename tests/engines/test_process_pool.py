@@ -93,6 +93,7 @@ def test_executor_of_the_core_reads_a_bounded_number_of_arguments_ahead():
     results = PoolExecutor(SynchronousPool(), workers=2).map_ordered(str, read_numbers(taken))
     assert [next(results) for _ in range(3)] == ["0", "1", "2"]
     assert len(taken) <= 3 + 2 * process_pool.PENDING_PER_PROCESS
+    assert list(results) == [str(n) for n in range(3, 100)]
 
 
 def test_few_threads_or_one_worker_start_no_process(monkeypatch):

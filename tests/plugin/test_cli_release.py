@@ -116,6 +116,8 @@ def test_release_of_queries_has_exactly_these_columns(released):
     assert columns(folder / "threads.parquet") == QUERIES
     assert folder.name.startswith("log-")
     assert str(folder) in result.stdout
+    ledger = out / "private" / folder.name / "ledger.parquet"
+    assert call("verify", folder, "--k", 3, "--ledger", ledger).exit_code == 0
 
 
 def test_release_of_baskets_has_exactly_these_columns(tmp_path):

@@ -14,7 +14,7 @@ from setanon_dagster.sources.source import Source
 
 
 def config_of(source):
-    return ReleaseConfig(name="some", source=source, k=2, out="unused")
+    return ReleaseConfig(name="log", source=source, k=2, out="unused")
 
 
 def assert_same_measures(actual, expected):

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import dagster as dg
@@ -13,7 +12,6 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_shared.libraries import DagsterLibraryRegistry
 from support.components import ATTRIBUTES, STAGES, TYPE, schema, schema_errors
 
-import setanon_dagster
 from setanon_dagster import SetanonReleaseComponent
 
 # Warnings of Dagster whenever it loads YAML.
@@ -134,13 +132,8 @@ def test_project_may_have_several_releases():
             assert defs.get_repository_def().get_all_jobs()
 
 
-def test_public_names_are_importable_and_listed():
-    for name in setanon_dagster.__all__:
-        assert getattr(setanon_dagster, name).__module__.startswith("setanon_dagster")
-        assert name in dir(setanon_dagster)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = setanon_dagster.nothing
-    assert import_module("setanon_dagster.component").SetanonReleaseComponent.__doc__
+def test_component_is_documented_and_its_library_is_registered():
+    assert SetanonReleaseComponent.__doc__
     assert "setanon" in DagsterLibraryRegistry.get()
 
 
@@ -153,7 +146,8 @@ component = setanon_dagster.SetanonReleaseComponent.from_attributes_dict(
     attributes=dict(name="searches", source=dict(uri="x"), k=3, out="out"))
 import dagster as dg
 component.build_defs(dg.ComponentTree.for_test().load_context).get_repository_def()
-heavy = {"great_expectations", "scipy.optimize", "pyspark", "pandas"} & set(sys.modules)
+heavy = {"great_expectations", "scipy.optimize", "pyspark", "matplotlib", "pandas"}
+heavy &= set(sys.modules)
 assert not heavy, f"{heavy} loaded with the definitions: see python -X importtime"
 """
 

@@ -68,7 +68,7 @@ def test_log_has_the_requested_users_and_rows(tmp_path, users, queries):
     assert len({user for user, _, _ in rows[1:]}) == users
 
 
-def test_default_number_of_queries_per_user_is_the_paper_s():
+def test_default_number_of_queries_per_user_equals_the_paper():
     assert len(columns_of(users=820)[0]) == 4120
 
 
@@ -80,11 +80,11 @@ def test_file_has_the_rows_of_the_chunks(tmp_path):
 
 
 def test_gzip_log_is_reproducible_and_has_the_plain_bytes(tmp_path):
-    plain, packed, again = (tmp_path / name for name in ("a.tsv", "a.tsv.gz", "b.tsv.gz"))
-    for path in (plain, packed, again):
+    plain, compressed, second = (tmp_path / name for name in ("a.tsv", "a.tsv.gz", "b.tsv.gz"))
+    for path in (plain, compressed, second):
         log.write_demo_log(path, **SMALL)
-    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
-    assert packed.read_bytes() == again.read_bytes()
+    assert gzip.decompress(compressed.read_bytes()) == plain.read_bytes()
+    assert compressed.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize(("users", "queries"), [(40_000, 200_000), (200, 200_000)])
@@ -129,7 +129,7 @@ def test_each_query_consists_of_its_keywords():
     assert all(map(tokenize, set(queries)))
 
 
-def test_threads_have_the_shape_of_the_paper_s_log():
+def test_threads_have_the_shape_of_the_log_in_the_paper():
     users, times, queries = columns_of(users=5000)
     records, vocabulary = threads_of(users, times, queries)
     keys = cluster_keys(records, word_hashes(vocabulary), (3,))[:, 0]

@@ -1,4 +1,4 @@
-"""IO manager: stored_path tables are loaded unchanged, as the annotated type."""
+"""IO manager: stored tables are loaded unchanged, as the annotated type."""
 
 import subprocess
 import sys
@@ -86,9 +86,11 @@ def test_input_without_annotation_is_a_lazy_relation(tmp_path):
 
 def test_unsupported_annotation_is_refused_by_name(tmp_path):
     run(tmp_path, asset_of(FULL))
-    with pytest.raises(InvalidParameterError, match=r"must be annotated as .*; got dict\.") as seen:
+    with pytest.raises(
+        InvalidParameterError, match=r"must be annotated as .*; got dict\."
+    ) as raised:
         loaded(tmp_path, dict)
-    assert "asset table_asset" in str(seen.value)
+    assert "asset table_asset" in str(raised.value)
 
 
 def test_value_can_be_loaded_outside_a_run(tmp_path):
@@ -128,9 +130,9 @@ def test_values_are_read_back_unchanged(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "values.parquet"
     assert write_parquet(table, path) == len(rows)
     with connect() as connection:
-        back = read_parquet(path, connection)
-        assert back.to_arrow_table().to_pylist() == table.to_pylist()
-        assert [str(kind) for kind in back.types] == [
+        stored = read_parquet(path, connection)
+        assert stored.to_arrow_table().to_pylist() == table.to_pylist()
+        assert [str(kind) for kind in stored.types] == [
             "VARCHAR",
             "VARCHAR[]",
             "UBIGINT[]",

@@ -51,14 +51,14 @@ def test_failed_write_keeps_the_old_file_and_reveals_no_data(tmp_path, cause, ca
     run(tmp_path, asset_of(FULL))
     before = digest(stored_path(tmp_path))
     instance = dg.DagsterInstance.ephemeral()
-    with pytest.raises(SetanonError, match="asset table_asset could not be written") as seen:
+    with pytest.raises(SetanonError, match="asset table_asset could not be written") as raised:
         run(tmp_path, asset_of(FAILING[cause]), instance=instance)
     assert digest(stored_path(tmp_path)) == before
     assert files_in(tmp_path) == ["store/table_asset/all.parquet"]
-    assert CANARY not in str(seen.value)
-    assert CANARY not in str(pickle.loads(pickle.dumps(seen.value)))  # noqa: S301 - our own error
-    (past,) = instance.get_runs()
-    assert all(CANARY not in str(event) for event in instance.all_logs(past.run_id))
+    assert CANARY not in str(raised.value)
+    assert CANARY not in str(pickle.loads(pickle.dumps(raised.value)))  # noqa: S301 - our own error
+    (failed_run,) = instance.get_runs()
+    assert all(CANARY not in str(event) for event in instance.all_logs(failed_run.run_id))
     assert CANARY not in "".join(capfd.readouterr())
 
 
@@ -104,10 +104,10 @@ def test_killed_write_leaves_only_a_hidden_private_file(tmp_path):
         [sys.executable, "-c", code, stored_path(tmp_path)], check=False, timeout=60
     )
     assert killed.returncode == 9
-    (left,) = set(files_in(tmp_path)) - {"store/table_asset/all.parquet"}
+    (remaining,) = set(files_in(tmp_path)) - {"store/table_asset/all.parquet"}
     assert not list((tmp_path / "store").rglob("*.parquet*"))[1:]
-    assert Path(left).name.startswith(".")
-    assert stat.S_IMODE((tmp_path / left).stat().st_mode) == 0o600
+    assert Path(remaining).name.startswith(".")
+    assert stat.S_IMODE((tmp_path / remaining).stat().st_mode) == 0o600
     assert loaded(tmp_path, pa.Table).num_rows == 3
 
 

@@ -99,10 +99,10 @@ def test_partitions_with_different_schemas_are_refused(tmp_path):
     table_asset = partitioned(lambda key: tables.get(key, tables["10"]))
     for key in DAYS.get_partition_keys():
         run(tmp_path, table_asset, partition=key)
-    with pytest.raises(MalformedInputError, match="2 of 4 differ from the first") as seen:
+    with pytest.raises(MalformedInputError, match="2 of 4 differ from the first") as raised:
         loaded(tmp_path, pa.Table, upstream=table_asset)
-    assert "asset table_asset" in str(seen.value)
-    assert CANARY not in str(seen.value)
+    assert "asset table_asset" in str(raised.value)
+    assert CANARY not in str(raised.value)
 
 
 def test_missing_partitions_are_named(tmp_path):
@@ -133,9 +133,9 @@ def test_run_over_several_partitions_is_refused(tmp_path):
 def test_corrupt_file_is_refused_without_quoting_it(tmp_path):
     run(tmp_path, asset_of(FULL))
     stored_path(tmp_path).write_text(CANARY)
-    with pytest.raises(SetanonError, match="asset table_asset could not be read") as seen:
+    with pytest.raises(SetanonError, match="asset table_asset could not be read") as raised:
         loaded(tmp_path, pa.Table)
-    assert CANARY not in str(seen.value)
+    assert CANARY not in str(raised.value)
 
 
 @given(st.sets(st.text(), min_size=2, max_size=2))

@@ -186,13 +186,13 @@ TAMPERED = {
 
 @pytest.mark.parametrize(("root", "file", "change"), TAMPERED.values(), ids=TAMPERED.keys())
 def test_verify_job_refuses_a_tampered_release_without_retry(release_copy, root, file, change):
-    link = latest_release(release_copy)
-    rewrite(Path(release_copy.out) / root / link / f"{file}.parquet", change)
+    name = latest_release(release_copy)
+    rewrite(Path(release_copy.out) / root / name / f"{file}.parquet", change)
     before = public_files(release_copy)
     result = run_verify_job(release_copy)
     assert not result.success
     assert result.retries == 0
-    assert (public_files(release_copy), latest_release(release_copy)) == (before, link)
+    assert (public_files(release_copy), latest_release(release_copy)) == (before, name)
     assert "ann" not in result.failures[0].replace("cannot", "")
 
 

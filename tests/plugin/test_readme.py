@@ -1,4 +1,4 @@
-"""What the README shows is run as it stands there."""
+"""The README: its commands, Python, YAML, printed result and parameter table are correct."""
 
 import re
 import shlex
@@ -34,7 +34,7 @@ def _log(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("_log")
-def test_its_commands_run_one_after_the_other():
+def test_commands_run_in_order():
     (block,) = [block for block in blocks("sh") if "setanon release" in block]
     lines = [shlex.split(line, comments=True) for line in block.splitlines()]
     commands = [line[1:] for line in lines if line and line[0] == "setanon"]
@@ -45,7 +45,7 @@ def test_its_commands_run_one_after_the_other():
 
 
 @pytest.mark.usefixtures("_log")
-def test_its_definitions_load():
+def test_python_definitions_load():
     (block,) = [block for block in blocks("python") if "build_setanon_definitions" in block]
     names = {}
     exec(block, names)  # noqa: S102 - our own README
@@ -53,7 +53,7 @@ def test_its_definitions_load():
     assert names["defs"].resolve_job_def("searches_release_job").name == "searches_release_job"
 
 
-def test_its_yaml_is_a_release():
+def test_yaml_is_a_valid_component():
     (block,) = blocks("yaml")
     component = yaml.safe_load(block)
 
@@ -62,7 +62,7 @@ def test_its_yaml_is_a_release():
     assert build_config(ReleaseConfig, component["attributes"]).k == 3
 
 
-def test_its_targets_are_in_the_makefile():
+def test_make_targets_exist():
     makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
     named = set(re.findall(r"(?:^|`)make (\w+)", README, re.MULTILINE))
 
@@ -71,7 +71,7 @@ def test_its_targets_are_in_the_makefile():
 
 
 @pytest.mark.slow
-def test_its_first_result_is_what_the_demo_prints(tmp_path):
+def test_shown_result_is_printed_by_the_demo(tmp_path):
     (shown,) = [block for block in blocks("text") if block.startswith("demo-…")]
     printed = CliRunner().invoke(main, ["demo", "--out", str(tmp_path)]).output
 

@@ -46,7 +46,7 @@ def test_no_keyword_is_rare_without_min_owners(stages):
     assert (losses.in_groups, losses.threads_too_costly) == (4, 2)
 
 
-def test_rounds_are_those_of_the_release_s_k_and_method(stages):
+def test_rounds_have_the_k_and_method_of_the_release(stages):
     rounds = count(stages, stage_certificate()).rounds
     assert rounds == (RoundCost("star", 3, 9, 4), RoundCost("reassign", 1, 9, 2))
 

@@ -1,8 +1,8 @@
-"""Every page that shows commands is followed to the letter: its files, its commands, its output.
+"""Run the code blocks of all pages with commands: files, commands and shown output are correct.
 
-A block with a title is a file, a block of `sh` is run line by line, and a block of `text` below is
-what was printed: each of its lines, where `…` stands for anything. `# refused` ends a line whose
-exit code must be 1.
+A block with a title is written to a file. A block of `sh` is run line by line. Each line of a block
+of `text` must be in the output of the block before it; `…` matches any text. A command that ends
+with `# refused` must have exit code 1.
 """
 
 import contextlib
@@ -31,24 +31,26 @@ PAGES = [
     if "```" in page.read_text(encoding="utf-8")
 ]
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-SHOWN = {"csv", "python", "sh", "text", "toml", "yaml"}
+LANGUAGES = {"csv", "python", "sh", "text", "toml", "yaml"}
 
-# Installing is what has happened before a test runs, and a server does not end.
+# The package is already installed, and a server does not end.
 NOT_RUN = ("pip install ", "dagster dev ")
 MODULES = {"dg": "dagster_dg_cli.cli", "dagster": "dagster"}
-LONGEST = 120
+TIMEOUT = 120
+"""Seconds per command."""
 
 
-class Follower:
-    """Does what a page says, in a folder of its own."""
+class BlockRunner:
+    """Runs the code blocks of one page in a folder."""
 
     def __init__(self, folder, monkeypatch):
         self.folder = folder
-        self.environment = monkeypatch
-        self.printed = ""
+        self.monkeypatch = monkeypatch
+        self.output = ""
+        """Output of the last block that was run."""
 
-    def follow(self, language, title, text):
-        assert language in SHOWN, language
+    def run_block(self, language, title, text):
+        assert language in LANGUAGES, language
         if title:
             path = self.folder / title
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,17 +58,17 @@ class Follower:
         elif language == "text":
             for line in text.splitlines():
                 pattern = re.escape(line.rstrip()).replace("…", ".*")
-                assert re.search(rf"^{pattern}\s*$", self.printed, re.MULTILINE), line
+                assert re.search(rf"^{pattern}\s*$", self.output, re.MULTILINE), line
         elif language == "sh":
             joined = text.replace("\\\n", " ")
-            self.printed = "".join(self.run(line) for line in joined.splitlines() if line)
+            self.output = "".join(self.run_line(line) for line in joined.splitlines() if line)
         else:
             assert language == "python", f"a block of {language} must have a title"
-            with printing() as output:
+            with captured_stdout() as output:
                 exec(text, {})  # noqa: S102 - our own page
-            self.printed = output.getvalue()
+            self.output = output.getvalue()
 
-    def run(self, line):
+    def run_line(self, line):
         if line.startswith(NOT_RUN):
             return ""
         name, *arguments = shlex.split(os.path.expandvars(line), comments=True)
@@ -78,11 +80,11 @@ class Follower:
             Path(arguments[0]).mkdir(parents=True, exist_ok=True)
             return ""
         if name == "python":
-            with printing() as output:
+            with captured_stdout() as output:
                 runpy.run_path(arguments[0], run_name="__main__")
             return output.getvalue()
         if name in MODULES:
-            return run_apart([sys.executable, "-m", MODULES[name], *arguments])
+            return run_process([sys.executable, "-m", MODULES[name], *arguments])
         assert name == "setanon", line
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == line.endswith("# refused"), result.output
@@ -93,55 +95,55 @@ class Follower:
         if "openssl rand" in line:
             value = secrets.token_hex(32)
         assert "$" not in value, line
-        self.environment.setenv(name, value)
+        self.monkeypatch.setenv(name, value)
 
 
-def printing():
+def captured_stdout():
     return contextlib.redirect_stdout(io.StringIO())
 
 
-def run_apart(command):
-    # No network: Dagster would count its users.
-    quiet = {"DAGSTER_DISABLE_TELEMETRY": "1", "NO_COLOR": "1"}
+def run_process(command):
+    # Dagster's telemetry needs a network.
+    settings = {"DAGSTER_DISABLE_TELEMETRY": "1", "NO_COLOR": "1"}
     path = os.pathsep.join((str(Path.cwd()), str(ROOT)))
-    done = subprocess.run(  # noqa: S603 - our own page
+    completed = subprocess.run(  # noqa: S603 - our own page
         command,
-        env={**os.environ, **quiet, "HOME": str(Path.cwd()), "PYTHONPATH": path},
+        env={**os.environ, **settings, "HOME": str(Path.cwd()), "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=LONGEST,
+        timeout=TIMEOUT,
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    assert completed.returncode == 0, completed.stdout
+    return completed.stdout
 
 
-def follow(page, folder, monkeypatch):
+def run_page(page, folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PWD", str(folder))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    follower = Follower(folder, monkeypatch)
+    runner = BlockRunner(folder, monkeypatch)
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        follower.follow(*block)
+        runner.run_block(*block)
 
 
-def test_the_tutorial_makes_one_release_in_three_ways(tmp_path, monkeypatch):
+def test_tutorial_publishes_the_same_release_in_three_ways(tmp_path, monkeypatch):
     pytest.importorskip("dagster_dg_cli")
-    follow(DOCS / "tutorial.md", tmp_path, monkeypatch)
+    run_page(DOCS / "tutorial.md", tmp_path, monkeypatch)
     releases = tmp_path / "out" / "releases"
 
-    # Command line, Python and YAML: the same bytes have the same name.
+    # Command line, Python and YAML publish equal bytes, so there is one release name.
     assert len([path for path in releases.iterdir() if not path.is_symlink()]) == 1
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
-    follow(page, tmp_path, monkeypatch)
+def test_commands_of_a_page_print_the_shown_output(page, tmp_path, monkeypatch):
+    run_page(page, tmp_path, monkeypatch)
 
 
-def test_every_page_with_a_block_is_followed():
-    shown = {path for path in DOCS.rglob("*.md") if "```sh\n" in path.read_text(encoding="utf-8")}
+def test_all_pages_with_commands_are_run():
+    pages = {path for path in DOCS.rglob("*.md") if "```sh\n" in path.read_text(encoding="utf-8")}
 
-    # The benchmarks take longer than any test may.
-    assert shown <= {*PAGES, DOCS / "tutorial.md", DOCS / "benchmarks.md"}
+    # The benchmarks take too long for a test.
+    assert pages <= {*PAGES, DOCS / "tutorial.md", DOCS / "benchmarks.md"}
