@@ -43,7 +43,7 @@ WIDTH: Final = 7.2
 """Inches."""
 
 LINE_STYLES: Final = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
-"""Marker and dashes of each line, so that lines differ not by color alone."""
+"""Marker and dashes of each line, so that lines do not differ by color alone."""
 
 
 def can_draw() -> bool:

@@ -218,7 +218,7 @@ def test_secret_of_the_environment_determines_the_ids_and_is_stored_nowhere(
     assert not {*random_ids} & {*thread_ids()}
 
 
-def test_secret_of_wrong_length_is_refused_and_not_quoted(release_copy, monkeypatch):
+def test_secret_of_wrong_length_or_invalid_unicode_is_not_quoted(release_copy, monkeypatch):
     for secret in ("x" * 65, "x" * 15):
         monkeypatch.setenv(SECRET, secret)
         with pytest.raises(InvalidParameterError) as error:
@@ -229,6 +229,9 @@ def test_secret_of_wrong_length_is_refused_and_not_quoted(release_copy, monkeypa
     assert "x" * 15 not in result.events
     monkeypatch.setenv(SECRET, "\udc80canarysecret" * 2)
     assert release_copy.params().secret == b"\x80canarysecret" * 2
+    result = materialize(release_copy, "threads")
+    assert result.success, result.failures
+    assert "canarysecret" not in result.events
 
 
 @pytest.mark.parametrize(

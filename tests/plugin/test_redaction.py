@@ -102,9 +102,12 @@ FAILING_CALLS = {
     "separate threads": (("threads",), threads, "separate_threads"),
     "count threads": (("threads",), assets, "thread_counts"),
     "tokenize": (("clusters",), clusters, "_tokenize_texts"),
+    "compute cluster keys": (("clusters",), clusters, "cluster_keys"),
     "count clusters": (("clusters",), clusters, "cluster_sizes"),
     "load threads": (ANONYMIZE_STAGES, anonymize, "load_threads"),
     "group threads": (ANONYMIZE_STAGES, anonymize, "group_threads"),
+    "edit threads": (ANONYMIZE_STAGES, anonymize, "edit_threads"),
+    "count users": (ANONYMIZE_STAGES, anonymize, "count_smallest_group"),
     "write threads": (ANONYMIZE_STAGES, anonymize, "hexadecimal"),
     "publish": (("release",), assets, "publish"),
 }
