@@ -69,7 +69,7 @@ the private ledger before publication.
 - k-anonymity is not differential privacy. It hides which of at least {k} users a set belongs to,
   not that the set exists. What all of these users have in common can be learned.
 - {traces}
-- Threads of one user may be stitched together by an attacker.
+- An attacker may be able to link several threads of one user.
 - Two releases about the same users, of other times or with other parameters, may together reveal
   more than each of them. Their thread ids are unrelated.
 - Added keywords were not typed by the user of the thread: do not interpret single threads.

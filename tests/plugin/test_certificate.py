@@ -119,7 +119,7 @@ SECTIONS = {
         "users, times, clicks",
     ],
     "How to verify": ["sha256sum threads.parquet", "setanon verify threads.parquet --k 3"],
-    "What is not promised": ["not differential privacy", "stitched together"],
+    "What is not promised": ["not differential privacy", "link several threads"],
     "How to cite": ["demo", "Motwani", "setanon"],
 }
 
