@@ -136,6 +136,8 @@ class ByteLength:
 
     def check(self, name: str, value: object) -> bytes:
         """Return the bytes unchanged."""
+        if isinstance(value, str):
+            raise InvalidParameterError(f"{name} must be {self.text}; got text. Encode it.")
         if not isinstance(value, bytes) or not self.least <= len(value) <= self.most:
             raise InvalidParameterError(f"{name} must be {self.text}.")
         return value

@@ -33,7 +33,9 @@ def sorted_vocabulary(names: Iterable[Hashable], what: str = "item") -> tuple[Vo
         order.sort(key=values.__getitem__)  # type: ignore[arg-type]  # all are str
         return tuple(map(values.__getitem__, order)), inverse_permutation(order)
     if any(map(is_missing, values)):
-        raise MalformedInputError(f"no {what} may be missing (None or NaN). Leave them out.")
+        raise MalformedInputError(
+            f"no {what} may be missing (None or NaN). Drop these rows or items."
+        )
     try:
         order.sort(key=values.__getitem__)  # type: ignore[arg-type]  # mixed types raise TypeError
         # `<` of frozen sets means subset: sorting by it gives no total order.
@@ -112,7 +114,9 @@ def encode_times(times: npt.ArrayLike) -> Ints:
     try:
         column = np.asarray(times)
     except ValueError:  # lists of several lengths
-        raise MalformedInputError("times must be one column of integers or dates.") from None
+        raise MalformedInputError(
+            "times must be one column of integers or datetimes; got nested values."
+        ) from None
     if column.dtype.kind == "O" and all(isinstance(time, datetime) for time in column):
         # Not by astimezone: it overflows at datetime.min and datetime.max.
         local = np.asarray([time.replace(tzinfo=None) for time in column], "datetime64[us]")
@@ -121,8 +125,16 @@ def encode_times(times: npt.ArrayLike) -> Ints:
     if column.dtype.kind == "M":
         missing = int(np.isnat(column).sum())
         if missing:
-            raise MalformedInputError(f"every query must have a time; {missing} have none.")
+            raise MalformedInputError(
+                f"every query must have a time; {missing} have none. Drop these rows."
+            )
         column = column.astype(np.int64)
+    if column.ndim == 1 and len(column) and column.dtype.kind not in "iu":
+        types = sorted({type(time).__name__ for time in column.tolist()})
+        raise MalformedInputError(
+            f"times must be integers or datetimes; got values of type {', '.join(types)}. Convert "
+            "them, for example with pandas.to_datetime."
+        )
     return integer_column("times", column)
 
 

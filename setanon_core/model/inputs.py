@@ -57,17 +57,17 @@ class Log:
     def from_rows(cls, rows: Iterable[Sequence[Any]]) -> "Log":
         """Read a log from rows of (user, time, query)."""
         expected = f"({', '.join(LOG_COLUMNS)})"
-        if not isinstance(rows, Iterable):
+        if not isinstance(rows, Iterable) or isinstance(rows, str | bytes):
             raise MalformedInputError(
                 f"a log must be a table or rows of {expected}; got a value of type "
-                f"{type(rows).__name__}."
+                f"{type(rows).__name__}. Read a file into a table first."
             )
         listed = list(rows)
         malformed = sum(not _is_row(row) for row in listed)
         if malformed:
             raise MalformedInputError(
                 f"every row of a log must be {expected}; {malformed} of {len(listed)} are "
-                "not. Pass columns as Log(users, times, queries)."
+                "not. Pass tuples, a table, or columns as Log(users, times, queries)."
             )
         return cls(*([row[column] for row in listed] for column in range(len(LOG_COLUMNS))))
 

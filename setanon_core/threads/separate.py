@@ -138,8 +138,7 @@ def _number_texts(
     if not all(issubclass(type_, str) for type_ in types):
         names = ", ".join(sorted(type_.__name__ for type_ in types))
         raise MalformedInputError(
-            f"every query must be text; got values of type {names}. "
-            "Pass numbers of texts together with the texts."
+            f"every query must be text; got values of type {names}. Convert them to str."
         )
     if texts is None:
         return encode_first_seen(values)

@@ -14,7 +14,13 @@ import click
 from rich.console import Console
 
 from setanon_core.errors import InvalidParameterError, SetanonError
-from setanon_dagster.cli.options import config_of, k_option, parameter_options, parse_ks
+from setanon_dagster.cli.options import (
+    RELEASE_ONLY,
+    config_of,
+    k_option,
+    parameter_options,
+    parse_ks,
+)
 from setanon_dagster.cli.summary import print_line, print_summary, print_verdict
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
@@ -115,12 +121,16 @@ def verify(file: Path, k: int, ledger: Path | None) -> None:
 
 
 @main.command()
-@click.option("--users", type=int, default=USERS, show_default=True, help="At least 1.")
-@click.option("--queries", type=int, help="At least one per user; about five per user by default.")
-@click.option("--seed", type=int, default=0, show_default=True, help="0 or more.")
+@click.option("--users", type=int, default=USERS, show_default=True, help="Synthetic users.")
+@click.option(
+    "--queries",
+    type=int,
+    help="Synthetic queries, at least one per user; default: about five per user.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the log.")
 @k_option(required=False, default=3, show_default=True)
 @click.option(
-    "--out", metavar="DIR", help="Folder of the log and the release; .setanon-demo by default."
+    "--out", metavar="DIR", help="Folder of the log and the release; default: .setanon-demo."
 )
 def demo(users: int, queries: int | None, seed: int, k: int, out: str | None) -> None:
     """Generate a synthetic log, release it, and print a sample."""
@@ -141,12 +151,22 @@ def demo(users: int, queries: int | None, seed: int, k: int, out: str | None) ->
 @main.command()
 @SOURCE
 @click.option(
-    "--k", "ks", default="2..20", show_default=True, callback=parse_ks, help="Values of k."
+    "--k",
+    "ks",
+    default="2..20",
+    show_default=True,
+    callback=parse_ks,
+    help="Values of k: a number, a range or a list of both, such as 3, 2..20 or 2,5,10.",
 )
-@click.option("--compare", is_flag=True, help="Compare with the paper's method.")
+@click.option("--compare", is_flag=True, help="Also compute the cost of the paper's method.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for sweep.csv and sweep.png.")
-@click.option("--plot", "figure", type=click.Path(path_type=Path), help="File of the figure.")
-@parameter_options(exclude=["k", "name", "format", "engine"])
+@click.option(
+    "--plot",
+    "figure",
+    type=click.Path(path_type=Path),
+    help="File of the figure; requires matplotlib.",
+)
+@parameter_options(exclude=["k", *RELEASE_ONLY])
 def sweep(
     source: tuple[str, ...],
     ks: tuple[int, ...],
@@ -156,7 +176,11 @@ def sweep(
     compare: bool,
     **options: Any,  # noqa: ANN401 - any type
 ) -> None:
-    """Dry run: cost for each k, nothing is published."""
+    """Dry run: cost for each k, nothing is published.
+
+    SOURCE is read as by setanon release. Prints one line per k: the share of keywords retained,
+    the numbers of edits, and the factor: cost divided by a lower bound of the least possible cost.
+    """
     from setanon_dagster.cli.sweep import HEADER, format_row, plot, sweep_rows, write_csv
 
     config = config_of(source, "", {**options, "k": ks[0]})
@@ -177,11 +201,12 @@ def sweep(
 
 @main.command()
 @SOURCE
-@parameter_options(exclude=["name", "format", "engine"])
+@parameter_options(exclude=RELEASE_ONLY)
 def utility(source: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - any type
     """Dry run: utility of a release of SOURCE, nothing is published.
 
-    Prints each measure for the original, for the release, and for the paper's method with p = 2.
+    SOURCE is read as by setanon release. Prints each measure for the original, for the release,
+    and for the paper's method with p = 2.
     """
     from setanon_dagster.cli.utility import HEADER, format_measures, source_utility
 
@@ -192,9 +217,15 @@ def utility(source: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - 
 
 
 @main.command()
-@click.option("--port", type=click.IntRange(1, 65535), default=3000, show_default=True)
 @click.option(
-    "--home", type=click.Path(path_type=Path), help="DAGSTER_HOME; a folder of the demo by default."
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=3000,
+    show_default=True,
+    help="Port of the web server, on 127.0.0.1.",
+)
+@click.option(
+    "--home", type=click.Path(path_type=Path), help="DAGSTER_HOME; default: a folder of the demo."
 )
 def ui(port: int, home: Path | None) -> None:
     """Start the Dagster UI on the demo; stop it with Ctrl-C.

@@ -19,6 +19,11 @@ NOT_OPTIONS: Final = frozenset(
     {"uri", "source", "out", "upstream", "partition", "start", "cron", "owners"}
 )
 
+RELEASE_ONLY: Final = frozenset(
+    {"name", "format", "engine", "workers", "memory_limit", "report", "show_threads"}
+)
+"""Parameters without effect on the dry runs: these publish nothing and use no engine."""
+
 MAX_RANGE: Final = 1000
 """Largest number of k in one range; larger ranges are probably typos."""
 

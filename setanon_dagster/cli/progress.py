@@ -20,7 +20,7 @@ NOTES: Final[Mapping[str, str]] = {
     "raw_log": f"{{{keys.ACCEPTED}:,}} of {{{keys.LINES}:,}} lines",
     "raw_baskets": f"{{{keys.ACCEPTED}:,}} of {{{keys.LINES}:,}} lines",
     "threads": f"{{{keys.THREADS}:,}} threads of {{{keys.USERS}:,}} users",
-    "clusters": f"{{{keys.THREADS}:,}} threads of {{{keys.KEYWORDS_PER_THREAD}:.2f}} keywords",
+    "clusters": f"{{{keys.THREADS}:,}} threads, {{{keys.KEYWORDS_PER_THREAD}:.2f}} keywords each",
     "anonymized_threads": f"{{{keys.THREADS}:,}} threads in {{{keys.GROUPS}:,}} groups; "
     f"{{{keys.WITHDRAWALS}:,}} withdrawals",
     "release": f"verified on disk: {{{keys.VIOLATIONS}:,}} violations",

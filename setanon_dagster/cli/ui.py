@@ -33,7 +33,7 @@ def require_server() -> None:
     if find_spec("dagster_webserver") is None:
         raise MissingServerError(
             "The Dagster UI requires dagster-webserver, which is not installed. Run: pip install "
-            "'setanon[ui]'"
+            "'setanon[dagster,ui]'"
         )
 
 

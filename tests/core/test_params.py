@@ -77,7 +77,7 @@ def test_integers_are_stored_as_plain_int(k):
         ("format", "csv", "format must be one of queries, sets; got 'csv'"),
         ("secret", b"", "secret must be 1 to 64 bytes."),
         ("secret", b"s" * 65, "secret must be 1 to 64 bytes."),
-        ("secret", "text", "secret must be 1 to 64 bytes."),
+        ("secret", "text", "secret must be 1 to 64 bytes; got text. Encode it."),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(name, value, message):
@@ -158,7 +158,9 @@ def test_invalid_choices_are_refused_with_the_list_of_choices(name, choices, val
     "secret", [b"", b"canary" * 11, "canary", bytearray(b"canary"), None, 7, ["canary"]]
 )
 def test_invalid_secrets_are_refused_and_not_shown(secret):
-    with pytest.raises(InvalidParameterError, match=r"^secret must be 1 to 64 bytes\.$"):
+    with pytest.raises(
+        InvalidParameterError, match=r"^secret must be 1 to 64 bytes(; got text\. Encode it)?\.$"
+    ):
         ReleaseParams(2, secret=secret)
 
 
