@@ -11,7 +11,7 @@ USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
 
-# Browsers, killed processes, whole projects and benchmarks: minutes, not seconds.
+# Tests with browsers, killed processes, Dagster projects and benchmarks; takes minutes.
 test-slow: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS) -m slow
 
@@ -45,7 +45,7 @@ ui: $(READY)
 screenshots: $(READY)
 	PYTHONPATH=tests $(BIN)/python docs/screenshots.py
 
-# The build backend is installed first, so that it is pinned, too, and no build is isolated.
+# The build backend is installed first, so that constraints.txt pins it, too.
 $(READY): EXTRA := dev
 .venv/usable: EXTRA := dagster,plot
 $(READY) .venv/usable: pyproject.toml constraints.txt

@@ -47,9 +47,7 @@ def test_readme_examples_print_the_output_shown(code, printed):
 
 
 def test_the_user_of_the_readme_is_the_one_of_the_case_study():
-    rows = re.findall(
-        r"^\| (?!she typed|-)(.*?) \| (.*?) \|$", README.split("\n## ")[0], re.MULTILINE
-    )
+    rows = re.findall(r"^\| (?!typed|-)(.*?) \| (.*?) \|$", README.split("\n## ")[0], re.MULTILINE)
     typed = [before.replace("~~", "") for before, _ in rows]
     read = [after.replace("**", "") for _, after in rows]
     hers = {query for thread in case_study()[0] for query in thread}
