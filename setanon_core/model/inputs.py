@@ -57,7 +57,7 @@ class Log:
     def from_rows(cls, rows: Iterable[Sequence[Any]]) -> "Log":
         """Read a log from rows of (user, time, query)."""
         expected = f"({', '.join(LOG_COLUMNS)})"
-        if not isinstance(rows, Iterable) or isinstance(rows, str | bytes):
+        if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
             raise MalformedInputError(
                 f"a log must be a table or rows of {expected}; got a value of type "
                 f"{type(rows).__name__}. Read a file into a table first."
