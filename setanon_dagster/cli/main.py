@@ -109,7 +109,10 @@ def verify(file: Path, k: int, ledger: Path | None) -> None:
     FILE is a published file or the folder of a release, such as DIR/releases/latest. Without the
     ledger each thread counts as one user: a published file has no users.
     """
-    verdict = verify_file(file / THREADS if file.is_dir() else file, k, ledger)
+    path = file / THREADS if file.is_dir() else file
+    if not path.is_file():
+        raise BadArgumentError(f"{file} must be the folder of a release; it has no {THREADS}.")
+    verdict = verify_file(path, k, ledger)
     passed = verdict.ok and verdict.records > 0
     result = "is a release" if passed else "is NOT a release"
     style = "bold green" if passed else "bold red"

@@ -94,6 +94,12 @@ def test_empty_file_is_refused(release):
     assert "must have at least one thread" in result.stderr
 
 
+def test_folder_without_a_release_exits_2_and_names_the_missing_file(tmp_path):
+    result = call("verify", tmp_path, "--k", 3)
+    assert result.exit_code == 2
+    assert "must be the folder of a release; it has no threads.parquet" in result.stderr
+
+
 def test_verify_runs_without_dagster_pyarrow_and_pandas(release):
     arguments = ("verify", release, "--k", 5, "--ledger", release / "ledger.parquet")
     result = run_without([*HEAVY, "scipy.optimize"], *arguments)
