@@ -36,6 +36,8 @@ def verify(
     k = check_k(k)
     published = _as_list(records, "records")
     owners = range(len(published)) if users is None else _as_list(users, "users")
+    if getattr(users, "ndim", 1) != 1:
+        raise MalformedInputError("users must be one column; got a table or a matrix.")
     if len(owners) != len(published):
         raise MalformedInputError(
             f"users must name one user for each record; got {len(owners)} users "
@@ -87,13 +89,19 @@ def _items(record: Collection[Hashable], position: int) -> frozenset[Hashable]:
 
 
 def _check_user(user: Hashable, position: int) -> None:
-    """Refuse missing users: every NaN would count as another user."""
+    """Refuse missing users: every NaN, also within a tuple, would count as another user."""
     try:
         hash(user)
-        known = user is not None and bool(user == user)  # noqa: PLR0124 - NaN
+        known = user is not None and _equals_itself(user)
     except (TypeError, ValueError):
         known = False
     if not known:
         raise MalformedInputError(
             f"users must name the user of every published record; record {position} has none."
         )
+
+
+def _equals_itself(user: Hashable) -> bool:
+    if isinstance(user, tuple | frozenset):
+        return all(map(_equals_itself, user))
+    return bool(user == user)  # noqa: PLR0124 - NaN

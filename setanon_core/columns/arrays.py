@@ -21,6 +21,7 @@ def integer_column(name: str, values: npt.ArrayLike) -> Ints:
 
     Floats are not rounded and strings are not parsed.
     """
+    require_unmasked(name, values)
     column = np.asarray(values)
     if column.ndim != 1 or (len(column) and column.dtype.kind not in "iu"):
         raise MalformedInputError(
@@ -30,6 +31,15 @@ def integer_column(name: str, values: npt.ArrayLike) -> Ints:
     if len(column) and column.dtype == np.uint64 and column.max() > np.iinfo(np.int64).max:
         raise MalformedInputError(f"{name} must be below 2^63.")
     return column.astype(np.int64, copy=False)
+
+
+def require_unmasked(name: str, values: object) -> None:
+    """Refuse NumPy arrays with masked values: most functions ignore the mask."""
+    masked = int(np.sum(values.mask)) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise MalformedInputError(
+            f"no value of {name} may be masked; {masked} are. Leave these rows out."
+        )
 
 
 def offsets_of(sizes: Ints | Int32s) -> Ints:

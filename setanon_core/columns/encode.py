@@ -13,7 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, integer_column, inverse_permutation
+from setanon_core.columns.arrays import (
+    Ints,
+    integer_column,
+    inverse_permutation,
+    require_unmasked,
+)
 from setanon_core.errors import MalformedInputError
 
 Vocabulary = tuple[Hashable, ...]
@@ -66,6 +71,7 @@ def checked_vocabulary(names: Iterable[Hashable]) -> Vocabulary:
 
 def encode_values(values: Any, what: str = "item") -> tuple[Ints, Vocabulary]:  # noqa: ANN401
     """Number the values of any column by their position in the sorted vocabulary."""
+    require_unmasked(f"the {what} column", values)
     if isinstance(values, np.ndarray):
         if values.dtype.kind in "iu":
             return encode_integers(values)
@@ -111,6 +117,7 @@ def encode_times(times: npt.ArrayLike) -> Ints:
     >>> encode_times([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
     [1141214400000000, 0]
     """
+    require_unmasked("times", times)
     try:
         column = np.asarray(times)
     except ValueError:  # lists of several lengths
@@ -118,16 +125,13 @@ def encode_times(times: npt.ArrayLike) -> Ints:
             "times must be one column of integers or datetimes; got nested values."
         ) from None
     if column.dtype.kind == "O" and all(isinstance(time, datetime) for time in column):
+        _require_times(sum(time != time for time in column))  # noqa: PLR0124 - NaT of pandas
         # Not by astimezone: it overflows at datetime.min and datetime.max.
         local = np.asarray([time.replace(tzinfo=None) for time in column], "datetime64[us]")
         offset = [time.utcoffset() or timedelta() for time in column]
         column = local - np.asarray(offset, "timedelta64[us]")
     if column.dtype.kind == "M":
-        missing = int(np.isnat(column).sum())
-        if missing:
-            raise MalformedInputError(
-                f"every query must have a time; {missing} have none. Drop these rows."
-            )
+        _require_times(int(np.isnat(column).sum()))
         column = column.astype(np.int64)
     if column.ndim == 1 and len(column) and column.dtype.kind not in "iu":
         types = sorted({type(time).__name__ for time in column.tolist()})
@@ -138,8 +142,22 @@ def encode_times(times: npt.ArrayLike) -> Ints:
     return integer_column("times", column)
 
 
+def _require_times(missing: int) -> None:
+    if missing:
+        raise MalformedInputError(
+            f"every query must have a time; {missing} have none. Drop these rows."
+        )
+
+
 def is_missing(name: object) -> bool:
-    """Whether the name is None, NaN, or a value whose comparison with itself fails."""
+    """Whether the name is None or NaN, contains a NaN, or cannot be compared with itself.
+
+    >>> is_missing(("site", float("nan"))), is_missing(("site", None))
+    (True, False)
+    """
+    if isinstance(name, tuple | frozenset):
+        # Every NaN differs from all others: one user would be counted as several.
+        return any(part is not None and is_missing(part) for part in name)
     try:
         return name is None or bool(name != name)  # noqa: PLR0124 - NaN
     except (TypeError, ValueError):

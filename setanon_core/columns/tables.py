@@ -5,6 +5,7 @@ constructor of the table that was passed in.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -56,15 +57,18 @@ def read_columns(table: Table, columns: Mapping[str, str | None]) -> list[Any]:
                 f"{parameter} must name one column of the table; {available.count(name)} are "
                 f"named {name!r}. Rename them."
             )
-    return [None if name is None else _read(table, name) for name in columns.values()]
+    return [
+        None if name is None else _read(table, name, times=parameter == "time")
+        for parameter, name in columns.items()
+    ]
 
 
-def _read(table: Table, name: str) -> Any:  # noqa: ANN401 - any column
-    return column_values(table.column(name) if _is_arrow(table) else table[name])
+def _read(table: Table, name: str, *, times: bool) -> Any:  # noqa: ANN401 - any column
+    return column_values(table.column(name) if _is_arrow(table) else table[name], times=times)
 
 
-def column_values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN401 - any column
-    """The values of one column: a NumPy array of numbers or times, or else a list.
+def column_values(column: Any, *, times: bool) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN401 - any column
+    """The values of one column: a NumPy array of integers or, if `times`, of times; or a list.
 
     Times with a time zone are converted to UTC.
     """
@@ -74,13 +78,14 @@ def column_values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:  # noqa: ANN
     if kind.startswith(("timestamp", "date", "Date", "int", "uint", "Int", "UInt")):
         array = _array(column)
         # Integers with missing values become floats: read them as objects, missing ones as None.
-        if array.dtype.kind in "iuM":
+        if array.dtype.kind in ("iuM" if times else "iu"):
             return array
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             values: list[Any] = getattr(column, method)()
             return values
-    if isinstance(column, Iterable) and not isinstance(column, str | bytes | Mapping):
+    # The values of a set have no order: they would be combined with the wrong rows.
+    if isinstance(column, Iterable) and not isinstance(column, str | bytes | Mapping | AbstractSet):
         return list(column)
     raise MalformedInputError(
         "every column of a table must be a sequence of values; got a value of type "

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, first_positions, inverse_permutation, run_starts
+from setanon_core.columns.arrays import (
+    Ints,
+    first_positions,
+    inverse_permutation,
+    require_unmasked,
+    run_starts,
+)
 from setanon_core.columns.arrow import encode_arrow_column
 from setanon_core.columns.encode import encode_first_seen, encode_integers, is_missing
 from setanon_core.errors import MalformedInputError
@@ -27,6 +33,7 @@ def encode_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
         raise MalformedInputError(
             f"users must name one user for each record; got {len(users)} users for {n} records."
         )
+    require_unmasked("users", users)
     if hasattr(users, "dictionary_encode"):  # an Arrow column, whose nulls are not None
         users = encode_arrow_column(users, "user")[0]
     if isinstance(users, np.ndarray) and users.dtype.kind in "iu":

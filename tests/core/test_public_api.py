@@ -359,6 +359,64 @@ def test_missing_values_of_a_table_are_refused(build, column, missing):
     assert "pine" not in str(error.value)
 
 
+@pytest.mark.parametrize("column", ["user", "time"])
+def test_masked_values_of_a_column_are_refused(column):
+    masked = np.ma.array(range(6), mask=[False, True] * 3)
+    with pytest.raises(MalformedInputError, match="masked; 3 are"):
+        anonymize_log({**LOG, column: masked}, k=2)
+
+
+@pytest.mark.parametrize("column", ["record", "item"])
+def test_masked_values_of_baskets_are_refused(column):
+    masked = np.ma.array(range(7), mask=[True] + [False] * 6)
+    with pytest.raises(MalformedInputError, match="masked; 1 are"):
+        anonymize_baskets({**BASKETS, column: masked}, k=2)
+
+
+def test_masked_users_of_records_are_refused():
+    users = np.ma.array([1, 2, 3], mask=[False, True, True])
+    with pytest.raises(MalformedInputError, match="masked; 2 are"):
+        anonymize([["tea"]] * 3, k=2, users=users)
+
+
+def test_a_set_is_refused_as_a_column_because_it_has_no_order():
+    with pytest.raises(MalformedInputError, match="sequence of values; got a value of type set"):
+        anonymize_log({**LOG, "user": set("abcdef")}, k=2)
+
+
+def test_a_list_of_times_with_nat_is_refused():
+    times = [*pd.date_range("2026-03-01", periods=5), pd.NaT]
+    with pytest.raises(MalformedInputError, match="every query must have a time; 1 have none"):
+        anonymize_log({**LOG, "time": times}, k=2)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_dates_as_items_are_published_as_dates_in_any_unit(unit):
+    dates = pd.Series(pd.to_datetime(["2026-03-01"] * 2)).astype(f"datetime64[{unit}]")
+    result = anonymize_baskets(pd.DataFrame({"record": [1, 2], "item": dates}), k=2)
+    assert set(result.release.keywords) == {("2026-03-01 00:00:00",)}
+
+
+@pytest.mark.parametrize("pack", [tuple, frozenset])
+def test_users_that_contain_nan_are_refused(pack):
+    users = [pack(["site", float("nan")]) for _ in range(2)]
+    with pytest.raises(MalformedInputError, match="must have a user; 2 have none"):
+        anonymize([["tea"]] * 2, k=2, users=users)
+    with pytest.raises(MalformedInputError, match="record 0 has none"):
+        verify([["tea"]] * 2, k=2, users=users)
+
+
+def test_a_tuple_with_none_is_one_user():
+    users = [("site", None)] * 2
+    assert anonymize([["tea"]] * 2, k=2, users=users).groups == ()
+    assert verify([["tea"]] * 2, k=2, users=users).violations == 2
+
+
+def test_verify_refuses_a_table_as_users():
+    with pytest.raises(MalformedInputError, match="users must be one column"):
+        verify([["tea"]] * 2, k=2, users=pd.DataFrame({"a": [1, 1], "b": [1, 1]}))
+
+
 @pytest.mark.parametrize("column", ["user", "time", "query"])
 def test_nulls_of_an_arrow_table_are_refused(column):
     values = pa.array([*LOG[column][:-1], None])
