@@ -27,3 +27,7 @@ class Verdict:
     def ok(self) -> bool:
         """Whether every published record's set is shared by at least k users."""
         return self.violations == 0
+
+    def __bool__(self) -> bool:
+        """Equal to `ok`: `if verify(...)` must not accept a release with violations."""
+        return self.ok

@@ -142,3 +142,8 @@ def test_records_that_are_not_a_sequence_are_refused(records):
     with pytest.raises(MalformedInputError, match="records must be a sequence") as caught:
         verify(records, 2)
     assert CANARY not in str(caught.value)
+
+
+def test_verdict_is_true_only_without_violations():
+    assert verify([{"a"}, {"a"}], k=2)
+    assert not verify([{"a"}, {"b"}], k=2)
