@@ -58,7 +58,7 @@ def test_values_in_the_range_are_returned_as_plain_python_values(range_, value, 
         (LOWER, "abc\n", "x must be lower case letters. Use a to z."),
         (LOWER, 5, "x must be lower case letters. Use a to z."),
         (ByteLength(1, 3), b"", "x must be 1 to 3 bytes."),
-        (ByteLength(1, 3), "abc", "x must be 1 to 3 bytes."),
+        (ByteLength(1, 3), "abc", "x must be 1 to 3 bytes; got text. Encode it."),
     ],
 )
 def test_values_outside_the_range_are_refused(range_, value, message):
