@@ -17,7 +17,7 @@ GrouperName = Literal["star", "suppression", "facility_location", "exact"]
 Operations = Literal["both", "additions", "deletions"]
 Identity = Literal["exact", "minhash"]
 Spelling = Literal["common", "as_typed"]
-Format = Literal["queries", "sets"]
+Format = Literal["queries", "edited", "sets"]
 
 METHODS: Final[tuple[str, ...]] = get_args(Method)
 GROUPERS: Final[tuple[str, ...]] = get_args(GrouperName)
@@ -90,7 +90,8 @@ class PublishedParams(Params):
     """Spelling of an item. common: one per group; as_typed: each as typed, as in the paper."""
 
     format: Format = "queries"
-    """What is published of a thread. queries: its edited queries; sets: the set of its keywords."""
+    """What is published of a thread. queries: a list of queries that k users share; edited: its own
+    queries with edits, as in the paper; sets: the set of its keywords."""
 
 
 @dataclass(frozen=True, slots=True)

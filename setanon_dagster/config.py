@@ -97,7 +97,7 @@ class ReleaseConfig(PublishedParams):
                     f"start must be a day from 1 to {LAST_START} with partition month, since "
                     f"every month has these days; got day {self.first_day().day}."
                 )
-        if self.source.kind == "baskets" and self.format == "queries":
+        if self.source.kind == "baskets":
             # Baskets have no queries, so sets are their only format.
             object.__setattr__(self, "format", "sets")
 

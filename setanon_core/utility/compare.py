@@ -16,7 +16,7 @@ from setanon_core.columns.tables import Table
 from setanon_core.errors import MalformedInputError
 from setanon_core.model.inputs import Baskets, Log
 from setanon_core.model.publication import QueryRelease, SetRelease
-from setanon_core.params import ReleaseParams
+from setanon_core.params import Format, ReleaseParams
 from setanon_core.pipeline.baskets import release_baskets
 from setanon_core.pipeline.log import release_log, threads_of_log
 from setanon_core.pipeline.sweep import ReleaseOptions, read_input
@@ -121,8 +121,13 @@ def basket_sets(baskets: Baskets) -> list[Items]:
 
 
 def _release_texts(log: Log, params: ReleaseParams) -> QueryTexts:
-    result = release_log(log, replace(params, format="queries"))
+    result = release_log(log, replace(params, format=_queries_format(params)))
     return released_texts(cast("QueryRelease", result.release), params.tokenizer)
+
+
+def _queries_format(params: ReleaseParams) -> Format:
+    """The format of the measured queries: texts of queries are needed even for `sets`."""
+    return "queries" if params.format == "sets" else params.format
 
 
 def _release_sets(baskets: Baskets, params: ReleaseParams) -> list[Items]:

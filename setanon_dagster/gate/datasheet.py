@@ -84,11 +84,19 @@ Cite the release and the paper of its method:
 > Rajeev Motwani and Shubha U. Nabar. Anonymizing Unstructured Data. arXiv:0810.5582, 2008.
 """
 
+_QUERY_COLUMNS: Final = (
+    "`thread_id`, `position` (from 0), `query` (keywords, separated by one blank)"
+)
 _COLUMNS: Final = {
     "sets": "`thread_id`, `keywords` (sorted)",
-    "queries": "`thread_id`, `position` (from 0), `query` (keywords, separated by one blank)",
+    "queries": _QUERY_COLUMNS,
+    "edited": _QUERY_COLUMNS,
 }
-_KINDS: Final = {"sets": "The keyword sets", "queries": "The edited queries"}
+_KINDS: Final = {
+    "sets": "The keyword sets",
+    "queries": "The queries",
+    "edited": "The edited queries",
+}
 _PROMISES: Final = {
     "user": "Every set of keywords is published, letter for letter, for threads of at least {k} "
     "different\n  users. Several threads of one user count once. The rarest set has {smallest} "
@@ -99,7 +107,8 @@ _PROMISES: Final = {
 }
 _TRACES: Final = {
     "sets": "The number of threads with a set is published unchanged.",
-    "queries": "The number, order and repetition of a thread's queries are published unchanged.",
+    "queries": "The number of threads with a list of queries is published unchanged.",
+    "edited": "The number, order and repetition of a thread's queries are published unchanged.",
 }
 
 

@@ -54,6 +54,7 @@ LATEST: Final = "latest"
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "sets": ("thread_id", "keywords"),
     "queries": ("thread_id", "position", "query"),
+    "edited": ("thread_id", "position", "query"),
 }
 """The published columns by format; separate from the verifier's list, so that it refuses an error
 in this one."""

@@ -25,6 +25,7 @@ from great_expectations.render.renderer_configuration import RendererConfigurati
 from setanon_core.params import Format
 from setanon_dagster.quality.promises import PROMISES
 from setanon_dagster.quality.release_counts import STAGE_COLUMNS
+from setanon_dagster.verifier.release_format import layout_of
 
 BATCH: Final = "setanon.batch"
 """Metric of all expectations: the batch itself, which is small."""
@@ -189,14 +190,14 @@ class ExpectThreadIdsToBeUniqueAndWellFormed(CountsExpectation):
 class ExpectOnlyColumnsOfTheRelease(CountsExpectation):
     """Expect the columns of the format and no other."""
 
-    format: Format = pydantic.Field(description="queries or sets.")
+    format: Format = pydantic.Field(description="queries, edited or sets.")
     success_keys = ("format",)
     promise = "no_user_or_time_column"
     texts = ("name", "type")
 
     def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
         """Count unexpected, missing and repeated columns, and those of another type."""
-        allowed = sorted(STAGE_COLUMNS[self.format].items())
+        allowed = sorted(STAGE_COLUMNS[layout_of(self.format)].items())
         seen = sorted(zip(batch["name"], batch["type"], strict=True))
         unexpected = sum(column not in allowed for column in seen)
         missing = sum(column not in seen for column in allowed)

@@ -16,6 +16,7 @@ from setanon_dagster.verifier.ledger_entries import count_wrong_entries
 from setanon_dagster.verifier.release_format import (
     KEYWORD_LIST,
     RELEASE_COLUMNS,
+    layout_of,
     published_keywords,
 )
 from setanon_dagster.verifier.sql import Connection, query_counts
@@ -41,7 +42,7 @@ def owner_counts(connection: Connection, form: Format, enough: int) -> "pd.DataF
     """Number of published keywords by their number of owners, counted up to `enough`."""
     create_release_tables(connection, form)
     counts = owners_per_keyword(
-        connection, published_keywords(form), "clusters", max(int(enough), 1)
+        connection, published_keywords(layout_of(form)), "clusters", max(int(enough), 1)
     )
     return _frame(connection, ("owners", "keywords"), counts)
 
@@ -64,7 +65,7 @@ def id_counts(connection: Connection, form: Format) -> "pd.DataFrame":
     """
     create_release_tables(connection, form)
     wrong_users = count_wrong_entries(connection)["wrong_users"]
-    no_position = "position IS NULL" if form == "queries" else "false"
+    no_position = "false" if form == "sets" else "position IS NULL"
     return connection.execute(
         f"""
         SELECT
@@ -131,13 +132,14 @@ def edit_counts(connection: Connection, form: Format, k: int) -> "pd.DataFrame":
     withdrawals are always exact.
     """
     create_release_tables(connection, form)
+    keywords = KEYWORD_LIST[layout_of(form)]
     return connection.execute(
         f"""
         WITH counted AS (
             SELECT (SELECT count(*) FROM clusters) AS threads,
                 (SELECT coalesce(sum(len(items)), 0) FROM clusters) AS keywords,
                 (SELECT threads FROM row_counts) AS published,
-                (SELECT coalesce(sum(typed * len({KEYWORD_LIST[form]})), 0) FROM groups) AS size,
+                (SELECT coalesce(sum(typed * len({keywords})), 0) FROM groups) AS size,
                 (SELECT coalesce(sum(retained), 0) FROM groups) AS retained),
         reported AS ({_total_row(k)}),
         compared AS (

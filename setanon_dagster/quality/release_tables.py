@@ -15,6 +15,7 @@ from setanon_dagster.verifier.release_format import (
     WELL_FORMED_ID,
     has_empty_keyword,
     is_not_a_sorted_set,
+    layout_of,
     rows_with_previous,
     sets_of_spellings,
     thread_spellings,
@@ -47,6 +48,7 @@ ROW_KEY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
 def create_row_counts(connection: Connection, form: Format) -> None:
     """Create the table `row_counts`: rows, distinct rows and threads of the release."""
     check_choice("format", form, FORMATS)
+    layout = layout_of(form)
     # Sorted rows are counted in one pass; otherwise distinct rows and threads are counted.
     execute(
         connection,
@@ -56,13 +58,13 @@ def create_row_counts(connection: Connection, form: Format) -> None:
             count(*) FILTER ((thread_id IS NOT NULL AND position IS NOT NULL
                 AND CASE WHEN thread_id = previous_id THEN position > previous_position
                 ELSE previous_id IS NULL OR thread_id > previous_id END) IS NOT TRUE) AS unsorted
-        FROM ({rows_with_previous(form, "anonymized_threads")})""",
+        FROM ({rows_with_previous(layout, "anonymized_threads")})""",
     )
     if query_counts(connection, "SELECT unsorted FROM row_counts")["unsorted"]:
         execute(
             connection,
             f"""CREATE OR REPLACE TEMP TABLE row_counts AS SELECT count(*) AS rows,
-            count(DISTINCT {ROW_KEY[form]}) AS distinct_rows,
+            count(DISTINCT {ROW_KEY[layout]}) AS distinct_rows,
             count(DISTINCT thread_id) AS threads, 0 AS unsorted FROM anonymized_threads""",
         )
 
@@ -76,19 +78,20 @@ def create_release_tables(connection: Connection, form: Format) -> None:
     group or text.
     """
     create_row_counts(connection, form)
-    spellings = thread_spellings(form, ROWS[form], WRONG_GROUP[form])
+    layout = layout_of(form)
+    spellings = thread_spellings(layout, ROWS[layout], WRONG_GROUP[layout])
     execute(
         connection,
         f"""CREATE TEMP TABLE IF NOT EXISTS release_threads AS SELECT thread, "user", spelling,
             wrong_group OR NOT coalesce({WELL_FORMED_ID}, false) AS malformed
         FROM ({spellings}) LEFT JOIN ledger USING (thread_id)""",
     )
-    sets = sets_of_spellings("release_threads", SET_OF_SPELLING[form], MALFORMED_SPELLING[form])
+    sets = sets_of_spellings("release_threads", SET_OF_SPELLING[layout], MALFORMED_SPELLING[layout])
     members = f"""SELECT sets.keywords, release_threads."user", clusters.words,
             malformed OR coalesce(malformed_spelling, true) AS malformed
         FROM release_threads LEFT JOIN ({sets}) AS sets USING (spelling)
         LEFT JOIN clusters USING (thread)"""
-    keywords = KEYWORD_LIST[form]
+    keywords = KEYWORD_LIST[layout]
     sums = {
         "typed": "count(words)",
         "retained": f"""sum(len(list_filter({keywords},

@@ -16,15 +16,17 @@ from setanon_dagster.verifier.keyword_owners import rare_values_per_thread
 from setanon_dagster.verifier.release_format import (
     SET_OF_SPELLING,
     keyword_rows,
+    layout_of,
     thread_spellings,
 )
 
 
 def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, ...]:
     """Number of groups and threads by users per group; `form` is the format of the release."""
-    threads = thread_spellings(form, keyword_rows(form, "anonymized_threads"))
+    layout = layout_of(form)
+    threads = thread_spellings(layout, keyword_rows(layout, "anonymized_threads"))
     members = f'SELECT spelling, "user" FROM ({threads}) LEFT JOIN ledger USING (thread_id)'
-    user_groups.create_groups(connection, members, SET_OF_SPELLING[form])
+    user_groups.create_groups(connection, members, SET_OF_SPELLING[layout])
     return tuple(GroupSize(*size) for size in user_groups.group_sizes(connection))
 
 

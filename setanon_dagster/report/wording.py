@@ -56,7 +56,8 @@ ALWAYS_PROMISED: Final = (
 
 UNCHANGED: Final[Mapping[str, str]] = {
     "sets": "The number of threads per set is published unchanged.",
-    "queries": "The number, order and repetition of a thread's queries are published unchanged; "
+    "queries": "The number of threads per list of queries is published unchanged.",
+    "edited": "The number, order and repetition of a thread's queries are published unchanged; "
     "only the keyword set is {k}-anonymous.",
 }
 """What each format reveals."""

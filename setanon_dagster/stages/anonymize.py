@@ -34,8 +34,10 @@ BATCH_THREADS: Final = 50_000
 HEX_DIGITS: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
 """The two hexadecimal digits of each byte."""
 
+QUERY_COLUMNS: Final = {"position": pa.int64(), "query": pa.string()}
 FORMAT_COLUMNS: Final = {
-    "queries": {"position": pa.int64(), "query": pa.string()},
+    "queries": QUERY_COLUMNS,
+    "edited": QUERY_COLUMNS,
     "sets": {"keywords": pa.list_(pa.string())},
 }
 LEDGER: Final = pa.schema({"thread_id": pa.string(), "thread": pa.int64(), "user": pa.string()})

@@ -16,7 +16,13 @@ RELEASE_COLUMNS: Final[Mapping[str, Columns]] = {
     "sets": (("thread_id", "VARCHAR"), ("keywords", "VARCHAR[]")),
     "queries": (("thread_id", "VARCHAR"), ("position", "BIGINT"), ("query", "VARCHAR")),
 }
-"""The only columns of a published file, by format, in this order."""
+"""The only columns of a published file, by layout, in this order."""
+
+
+def layout_of(form: str) -> str:
+    """The layout of a format, which the file has: edited queries have the columns of queries."""
+    return "queries" if form == "edited" else form
+
 
 WELL_FORMED_ID: Final = "regexp_full_match(thread_id, '[0-9a-f]{32}')"
 """SQL condition: a thread id is a keyed hash in hexadecimal."""

@@ -74,7 +74,7 @@ def test_integers_are_stored_as_plain_int(k):
         ("p", 5, "p must be from 1 to 4; got 5"),
         ("identity", "same", "identity must be one of exact, minhash; got 'same'"),
         ("spelling", "best", "spelling must be one of common, as_typed; got 'best'"),
-        ("format", "csv", "format must be one of queries, sets; got 'csv'"),
+        ("format", "csv", "format must be one of queries, edited, sets; got 'csv'"),
         ("secret", b"", "secret must be 1 to 64 bytes."),
         ("secret", b"s" * 65, "secret must be 1 to 64 bytes."),
         ("secret", "text", "secret must be 1 to 64 bytes; got text. Encode it."),
@@ -144,7 +144,7 @@ def test_p_is_stored_as_a_plain_integer():
     [
         ("identity", "exact, minhash"),
         ("spelling", "common, as_typed"),
-        ("format", "queries, sets"),
+        ("format", "queries, edited, sets"),
         ("method", "best, paper"),
     ],
 )
