@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
@@ -170,6 +170,8 @@ def publish(
         )
         write_public(staged / DATASHEET, datasheet(spec.name, certificate))
         name = f"{spec.name}-{digest[:12]}"
+        # Before the private files of an existing release are replaced.
+        _check_existing(releases / name, staged, digest)
         _store_private_files(staged_private, private / name)
         _publish_folder(staged, releases / name, digest)
     _switch_latest(releases, name)
@@ -239,24 +241,40 @@ def _publish_folder(staged: Path, target: Path, digest: str) -> None:
     except OSError as error:
         if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
             raise
-        if not _is_same_release(target, staged, digest):
-            raise InvalidParameterError(
-                "the folder of a release must not have been changed; the existing folder with this "
-                "name and digest has other files. Move it away and find out why it was changed."
-            ) from None
+        _check_existing(target, staged, digest)
     fsync_folder(target.parent)
 
 
-def _is_same_release(existing: Path, staged: Path, digest: str) -> bool:
-    """Whether a folder has the public files only, and certifies the same release."""
-    if existing.is_symlink() or {path.name for path in existing.iterdir()} != PUBLIC:
-        return False
-    old, new = (
-        # Another version of the software may have written the same threads.
-        {**json.loads((folder / CERTIFICATE).read_bytes()), "versions": None}
-        for folder in (existing, staged)
-    )
-    return old == new and sha256_of(existing / THREADS) == digest
+def _check_existing(existing: Path, staged: Path, digest: str) -> None:
+    """Raise unless there is no release of this name, or the existing one is the staged one."""
+    if not existing.is_symlink() and not existing.exists():
+        return
+    if (
+        existing.is_symlink()
+        or {path.name for path in existing.iterdir()} != PUBLIC
+        or sha256_of(existing / THREADS) != digest
+        or (certificate := _certificate_without_versions(existing)) is None
+    ):
+        raise InvalidParameterError(
+            f"the folder of a published release must have its {len(PUBLIC)} files unchanged; the "
+            f"existing folder {existing.name} has others. Move it away and publish again."
+        )
+    if certificate != _certificate_without_versions(staged):
+        raise InvalidParameterError(
+            f"a release must be published once; the same threads are already published as "
+            f"{existing.name}, with other parameters or costs. Use that release, or move its "
+            "folder away and publish again."
+        )
+
+
+def _certificate_without_versions(folder: Path) -> dict[str, Any] | None:
+    """The certificate except the versions of the software; None if it is not a JSON object."""
+    try:
+        certificate = json.loads((folder / CERTIFICATE).read_bytes())
+    except ValueError:
+        return None
+    # Another version of the software may have written the same threads.
+    return {**certificate, "versions": None} if isinstance(certificate, dict) else None
 
 
 def _switch_latest(releases: Path, name: str) -> None:

@@ -169,9 +169,20 @@ def test_existing_folder_with_other_bytes_is_refused(tmp_path):
     with (release.folder / "threads.parquet").open("ab") as file:
         file.write(b"more")
     before = folder_state(out / "releases")
-    with pytest.raises(InvalidParameterError, match="must not have been changed"):
+    with pytest.raises(InvalidParameterError, match="must have its 3 files unchanged"):
         publish_files(paths, out)
     assert folder_state(out / "releases") == before
+
+
+def test_same_threads_with_other_parameters_are_already_published(tmp_path):
+    paths, out = stage_files(tmp_path / "in"), tmp_path / "out"
+    release = publish_files(paths, out)
+    before = folder_state(out)
+    with pytest.raises(InvalidParameterError) as caught:
+        publish_files(paths, out, parameters={"method": "best", "p": 2, "seed": 1})
+    assert f"already published as {release.name}, with other parameters" in str(caught.value)
+    assert "changed" not in str(caught.value)
+    assert folder_state(out) == before, "the private files are those of the first release, too"
 
 
 @pytest.mark.parametrize(
@@ -333,18 +344,21 @@ def test_certificate_and_data_sheet_state_that_records_are_counted(tmp_path):
     assert ["different users" in sheet for sheet in sheets] == [False, True]
 
 
-@pytest.mark.parametrize("fault", ["certificate", "file", "link"])
+@pytest.mark.parametrize("fault", ["certificate", "no JSON", "file", "link"])
 def test_existing_folder_with_other_files_is_refused(tmp_path, fault):
     paths = stage_files(tmp_path / "in")
     folder = publish_files(paths, tmp_path / "out").folder
     if fault == "certificate":
         certificate = json.loads((folder / "certificate.json").read_text())
         (folder / "certificate.json").write_text(json.dumps(certificate | {"k": 100}))
+    elif fault == "no JSON":
+        (folder / "certificate.json").write_text("{")
     elif fault == "file":
         (folder / "ledger.parquet").write_bytes(b"")
     else:
         folder.rename(tmp_path / "elsewhere")
         folder.symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(InvalidParameterError, match="must not have been changed"):
+    message = "already published" if fault == "certificate" else "must have its 3 files unchanged"
+    with pytest.raises(InvalidParameterError, match=message):
         publish_files(paths, tmp_path / "out")
