@@ -6,7 +6,7 @@ READY := .venv/ready
 # A release needs fewer packages than development; a development environment is reused.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test test-slow test-all check docs bench release screenshots ui clean
+.PHONY: test test-slow test-all check audit docs bench release screenshots ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -17,11 +17,15 @@ test-slow: $(READY)
 
 test-all: test test-slow
 
-check: $(READY)
+check: audit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Known vulnerabilities of the packages in constraints.txt; asks an advisory database.
+audit: $(READY)
+	$(BIN)/python .ci/audit.py
 
 # The documentation, in build/site; its search needs a server: .venv/bin/mkdocs serve.
 docs: $(READY)
