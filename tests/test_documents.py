@@ -146,12 +146,14 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_site_builds_strictly_with_every_page(site):
     pages = {str(page.relative_to(ROOT / "docs").with_suffix(".html")) for page in PAGES[1:]}
 
     assert pages <= {str(page.relative_to(site)) for page in site.rglob("*.html")}
 
 
+@pytest.mark.slow
 def test_the_site_loads_nothing_from_elsewhere(site):
     loaded = {
         found for page in site.rglob("*.html") for found in FOREIGN.findall(page.read_text("utf-8"))
@@ -160,6 +162,7 @@ def test_the_site_loads_nothing_from_elsewhere(site):
     assert loaded == set()
 
 
+@pytest.mark.slow
 def test_the_site_can_be_searched(site):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     places = {entry["location"] for entry in index["docs"] if "min_owners" in entry["text"]}
@@ -170,6 +173,7 @@ def test_the_site_can_be_searched(site):
     } <= places
 
 
+@pytest.mark.slow
 def test_the_site_is_filled_in_from_the_code(site):
     core, commands, parameters = (
         (site / "reference" / f"{name}.html").read_text(encoding="utf-8")

@@ -119,6 +119,7 @@ def random_log():
     ]
 
 
+@pytest.mark.slow
 def test_local_search_and_release_do_not_depend_on_the_number_of_processes(monkeypatch):
     records, params = random_threads(), Params(3)
     labels = open_itemsets(records, params).labels

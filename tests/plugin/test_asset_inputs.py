@@ -65,6 +65,7 @@ def test_first_partition_starts_on_the_first_day(tmp_path, partition):
         release_config(tmp_path, partition="month", start="2006-01-31")
 
 
+@pytest.mark.slow
 def test_each_partition_is_a_release_and_an_empty_one_publishes_nothing(tmp_path):
     config = release_config(tmp_path, **DAYS)
     for key, rows in (("2006-03-01", 6), ("2006-03-02", 3)):
@@ -134,6 +135,7 @@ def test_upstream_asset_of_another_type_is_refused(tmp_path):
     assert "a value of type list" in result.failures[0]
 
 
+@pytest.mark.slow
 def test_upstream_asset_without_partitions_is_read_for_each_partition(tmp_path):
     queries = queries_asset(arrow_table)
     config = release_config(

@@ -141,6 +141,7 @@ class RenamingTranslator(SetanonTranslator):
         return spec.replace_attributes(key=dg.AssetKey(["team", f"our_{stage.name}"]))
 
 
+@pytest.mark.slow
 def test_translator_renames_assets_checks_and_files(tmp_path):
     config, translator = release_config(tmp_path), RenamingTranslator()
     graph = build_setanon_definitions(config, translator).resolve_asset_graph()
@@ -155,6 +156,7 @@ def test_translator_renames_assets_checks_and_files(tmp_path):
     assert keyword_sets(published_table(config)) == EXPECTED_SETS
 
 
+@pytest.mark.slow
 def test_two_releases_in_one_code_location_are_independent(tmp_path):
     loose = release_config(tmp_path, name="loose", k=2)
     tight = release_config(tmp_path, name="tight", k=3)

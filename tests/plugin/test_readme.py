@@ -33,6 +33,7 @@ def _log(tmp_path, monkeypatch):
     write_demo_log(tmp_path / "log.tsv", users=300)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_log")
 def test_commands_run_in_order():
     (block,) = [block for block in blocks("sh") if "setanon release" in block]

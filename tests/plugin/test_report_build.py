@@ -64,6 +64,7 @@ def test_plain_report_contains_no_words_and_no_sweep(finished_release):
     assert keys.COST_BY_K not in result.metadata["release"]
 
 
+@pytest.mark.slow
 def test_full_report_of_baskets_has_a_sweep_and_utility(tmp_path):
     rows = [f"b{n},{item}" for n in range(6) for item in ("pine", "straw")]
     (tmp_path / "baskets.csv").write_text("\n".join(["record,item", *rows]))
@@ -85,6 +86,7 @@ class RenamedAssets(SetanonTranslator):
         return spec.replace_attributes(key=dg.AssetKey(["warehouse", f"the_{stage.name}", "v2"]))
 
 
+@pytest.mark.slow
 def test_full_report_of_renamed_assets_has_utility(tmp_path):
     config, translator = release_config(tmp_path, report="full"), RenamedAssets()
     result = materialize(config, translator=translator)
