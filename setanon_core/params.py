@@ -18,6 +18,7 @@ Operations = Literal["both", "additions", "deletions"]
 Identity = Literal["exact", "minhash"]
 Spelling = Literal["common", "as_typed"]
 Format = Literal["queries", "edited", "sets"]
+Unit = Literal["thread", "session", "query"]
 
 METHODS: Final[tuple[str, ...]] = get_args(Method)
 GROUPERS: Final[tuple[str, ...]] = get_args(GrouperName)
@@ -88,6 +89,10 @@ class PublishedParams(Params):
 
     spelling: Spelling = "common"
     """Spelling of an item. common: one per group; as_typed: each as typed, as in the paper."""
+
+    unit: Unit = "thread"
+    """Queries of one record. thread: those of one user on one topic; session: all queries of one
+    user; query: each query alone."""
 
     format: Format = "queries"
     """What is published of a thread. queries: a list of queries that k users share; edited: its own

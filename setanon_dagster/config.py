@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from setanon_core.errors import InvalidParameterError
 from setanon_core.params import PublishedParams, ReleaseParams
+from setanon_core.pipeline.baskets import require_no_unit
 from setanon_core.ranges import AtLeast, Matching, Share
 from setanon_core.threads.edit_distance import EditDistance
 from setanon_dagster.sources.source import Source
@@ -98,6 +99,7 @@ class ReleaseConfig(PublishedParams):
                     f"every month has these days; got day {self.first_day().day}."
                 )
         if self.source.kind == "baskets":
+            require_no_unit(self)
             # Baskets have no queries, so sets are their only format.
             object.__setattr__(self, "format", "sets")
 

@@ -16,11 +16,11 @@ from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.encode import encode_values
 from setanon_core.columns.tables import Table
 from setanon_core.columns.users import distinct_users, encode_users
-from setanon_core.errors import MalformedInputError
+from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.publication import ReleaseResult
 from setanon_core.model.queries import Queries, Threads
-from setanon_core.params import GrouperName, Method, Operations, ReleaseParams
+from setanon_core.params import GrouperName, Method, Operations, PublishedParams, ReleaseParams
 from setanon_core.pipeline.build_release import build_release
 from setanon_core.pipeline.build_threads import build_threads
 from setanon_core.pipeline.group_threads import group_threads
@@ -73,12 +73,19 @@ def release_baskets(baskets: Baskets, params: ReleaseParams) -> ReleaseResult:
     """Anonymize baskets with parameters that are checked already.
 
     `format` is always "sets"; the other parameters of queries (`identity`, `spelling`, `measure`,
-    `tokenizer`) have no effect.
+    `tokenizer`) have no effect; another `unit` than the default is refused.
     """
+    require_no_unit(params)
     params = replace(params, format="sets")
     threads = threads_of_baskets(baskets)
     result = group_threads(threads, params)
     return build_release(threads, result, params, constructor=baskets.constructor)
+
+
+def require_no_unit(params: PublishedParams) -> None:
+    """Refuse a unit of queries for baskets: each basket is one record."""
+    if params.unit != "thread":
+        raise InvalidParameterError("unit must be left out: baskets have no queries.")
 
 
 def threads_of_baskets(baskets: Baskets) -> Threads:

@@ -29,6 +29,7 @@ from setanon_core.params import (
     SimilarityMeasure,
     Spelling,
     Tokenizer,
+    Unit,
 )
 from setanon_core.pipeline.build_release import build_release
 from setanon_core.pipeline.build_threads import build_threads
@@ -51,6 +52,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     p: int = 2,
     identity: Identity = "exact",
     spelling: Spelling = "common",
+    unit: Unit = "thread",
     format: Format = "queries",  # noqa: A002 - the name of the parameter everywhere
     measure: SimilarityMeasure | None = None,
     tokenizer: Tokenizer | None = None,
@@ -81,6 +83,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
         p=p,
         identity=identity,
         spelling=spelling,
+        unit=unit,
         format=format,
         measure=measure,
         tokenizer=tokenizer,
@@ -103,7 +106,7 @@ def threads_of_log(log: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     text, texts = encode_values(log.queries, "query")
     user = encode_users(log.users, len(text))
     times = encode_times(log.times)
-    thread = separate_threads(user, times, text, params.measure, texts=texts)
+    thread = separate_threads(user, times, text, params.measure, texts=texts, unit=params.unit)
     order = np.lexsort((times, thread))
     thread, user, text = thread[order], user[order], text[order]
     words, bounds, vocabulary = tokenize_all(texts, params.tokenizer)

@@ -16,8 +16,9 @@ from setanon_core.params import (
     SimilarityMeasure,
     Spelling,
     Tokenizer,
+    Unit,
 )
-from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_core.pipeline.baskets import require_no_unit, threads_of_baskets
 from setanon_core.pipeline.group_threads import sweep_threads
 from setanon_core.pipeline.log import threads_of_log
 from setanon_core.ranges import check_k
@@ -36,6 +37,7 @@ class ReleaseOptions(TypedDict, total=False):
     p: int
     identity: Identity
     spelling: Spelling
+    unit: Unit
     format: Format
     measure: SimilarityMeasure | None
     tokenizer: Tokenizer | None
@@ -66,6 +68,7 @@ def sweep(  # noqa: PLR0913 - the columns, keyword-only
     options = ReleaseParams(min(ks, default=2), **params)
     source = read_input(data, user=user, time=time, query=query, record=record, item=item)
     if isinstance(source, Baskets):
+        require_no_unit(options)
         threads = threads_of_baskets(source)
     else:
         threads = threads_of_log(source, options)

@@ -1,5 +1,7 @@
 """Separate user sessions into threads: the queries of one user on one topic.
 
+With `unit="session"` or `"query"`, complete sessions or single queries take the place of threads.
+
 Paper:      section 5.1, "Separating User Sessions into Threads".
 Guarantee:  every query is in exactly one thread, and all queries of a thread are of one user; equal
             texts of a session are in one thread. The threads of a session depend on this session
@@ -14,6 +16,7 @@ Deviation:  a query is compared with the last W = 200 distinct texts of its sess
             Only robots submit more than 10,000 distinct texts: from there on W is 8, and every
             100,000 queries of a user start a new session. So a robot with half of the log costs
             about as much time and memory as ordinary users.
+            So with `unit="session"`, the paper's original problem, such a user has several records.
             Rows with equal times keep their order. With the measure `NEVER_SIMILAR`, exact repeats
             still share a thread: their sets of keywords are equal.
 """
@@ -29,12 +32,13 @@ from setanon_core.columns.arrays import (
     Ints,
     concat_ranges,
     integer_column,
+    inverse_permutation,
     offsets_of,
     run_starts,
 )
 from setanon_core.columns.encode import encode_first_seen
 from setanon_core.errors import MalformedInputError
-from setanon_core.params import PairComparison, SimilarityMeasure
+from setanon_core.params import PairComparison, SimilarityMeasure, Unit
 from setanon_core.ranges import AtLeast
 from setanon_core.threads.edit_distance import EditDistance
 
@@ -53,23 +57,27 @@ PAIRS_PER_BATCH: Final = 1 << 17
 """Candidate pairs compared at once: enough for vectorization, few enough for the CPU cache."""
 
 
-def separate_threads(  # noqa: PLR0913 - three columns and four options
+def separate_threads(  # noqa: PLR0913 - three columns and five options
     users: npt.ArrayLike,
     times: npt.ArrayLike,
     queries: Sequence[str] | npt.NDArray[Any],
     measure: SimilarityMeasure | None = None,
     *,
     texts: Sequence[str] | None = None,
+    unit: Unit = "thread",
     window: int = WINDOW,
     max_session_queries: int = MAX_SESSION_QUERIES,
 ) -> Ints:
     """Return the thread number of each row, from 0 without gaps: by user, then by first query.
 
-    With `texts`, `queries` are positions in it. The default measure is `EditDistance()`.
+    With `texts`, `queries` are positions in it. The default measure is `EditDistance()`. Other
+    units are numbered in the same order: sessions by user, queries by user, then by time.
 
     >>> log = ["pine straw", "caffeine", "pine straw delivery", "pine straw"]
     >>> separate_threads([7, 7, 7, 5], [1, 2, 3, 1], log).tolist()
     [1, 2, 1, 0]
+    >>> separate_threads([7, 7, 7, 5], [1, 2, 3, 1], log, unit="session").tolist()
+    [1, 1, 1, 0]
     """
     user, time = integer_column("users", users), integer_column("times", times)
     text, distinct = _number_texts(queries, texts)
@@ -82,6 +90,9 @@ def separate_threads(  # noqa: PLR0913 - three columns and four options
     AtLeast(1).check("max_session_queries", max_session_queries)
     order = time_order(user, time)
     session = _sessions(user[order], max_session_queries)
+    if unit != "thread":
+        position = inverse_permutation(order)
+        return session[position] if unit == "session" else position
     row_text = text[order]
     # An entry is a distinct text of a session.
     _, first_row, entry_of_row = np.unique(

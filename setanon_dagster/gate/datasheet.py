@@ -8,8 +8,8 @@ _SHEET: Final = """\
 
 ## What this is
 
-{kind} of {records} threads, made k-anonymous with k = {k}. A thread is the queries of one user on
-one topic, or one basket. The {records} threads have {groups} different sets of keywords.
+{kind} of {records} threads, made k-anonymous with k = {k}. {thread}
+The {records} threads have {groups} different sets of keywords.
 
 | file | contents |
 |---|---|
@@ -69,7 +69,7 @@ the private ledger before publication.
 - k-anonymity is not differential privacy. It hides which of at least {k} users a set belongs to,
   not that the set exists. What all of these users have in common can be learned.
 - {traces}
-- An attacker may be able to link several threads of one user.
+- {links}
 - Two releases about the same users, of other times or with other parameters, may together reveal
   more than each of them. Their thread ids are unrelated.
 - Added keywords were not typed by the user of the thread: do not interpret single threads.
@@ -111,6 +111,18 @@ _TRACES: Final = {
     "edited": "The number, order and repetition of a thread's queries are published unchanged.",
 }
 
+_THREADS: Final = {
+    "thread": "A thread is the queries of one user on\none topic, or one basket.",
+    "session": "A thread is all queries of one user in\nthis release (`unit: session`).",
+    "query": "A thread is one query of one user\n(`unit: query`).",
+}
+_LINKS: Final = {
+    "thread": "An attacker may be able to link several threads of one user.",
+    "session": "Each user has one thread, so there are no threads to link, except those of users "
+    "with more than\n  100,000 queries.",
+    "query": "An attacker may be able to link several queries of one user.",
+}
+
 
 def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
     """Build the data sheet from the certificate only, so that both agree."""
@@ -122,6 +134,8 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         kind=_KINDS[form],
         columns=_COLUMNS[form],
         traces=_TRACES[form],
+        thread=_THREADS[certificate["parameters"].get("unit", "thread")],
+        links=_LINKS[certificate["parameters"].get("unit", "thread")],
         k=certificate["k"],
         records=verdict["records"],
         groups=verdict["groups"],

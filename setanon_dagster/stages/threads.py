@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
 from setanon_core.columns.arrays import earlier_occurrences
-from setanon_core.params import ReleaseParams, SimilarityMeasure
+from setanon_core.params import ReleaseParams, SimilarityMeasure, Unit
 from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
 from setanon_dagster import metadata_keys
 from setanon_dagster.engines.embedded import EmbeddedEngine
@@ -33,7 +33,7 @@ BATCH_ROWS: Final = 122_880
 
 def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
     """Threads of a complete log (user, time, query), whose rows are in line order."""
-    return separate(raw, params.measure)
+    return separate(raw, params.measure, params.unit)
 
 
 def threads_stream(
@@ -47,7 +47,7 @@ def threads_stream(
         raw.select('"user", time, query, line'),
         "user",
         "time, line",
-        partial(separate, measure=params.measure),
+        partial(separate, measure=params.measure, unit=params.unit),
         SCHEMA,
         max_group_rows=MAX_SESSION_QUERIES,
         step="threads",
@@ -67,12 +67,17 @@ def thread_counts(threads: DuckDBPyRelation) -> dict[str, int | float]:
     }
 
 
-def separate(raw: pa.Table, measure: SimilarityMeasure | None) -> pa.Table:
-    """Separate complete sessions into threads, numbered from 0 and ordered by number."""
+def separate(raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit = "thread") -> pa.Table:
+    """Separate complete sessions into threads, numbered from 0 and ordered by number.
+
+    With another unit, each session or each query takes the place of a thread.
+    """
     users, user_names = encode_sorted(raw["user"])
     texts, distinct_texts = encode(raw["query"])
     times = pc.cast(raw["time"], pa.int64()).to_numpy()
-    threads = separate_threads(users, times, texts, measure, texts=distinct_texts.to_pylist())
+    threads = separate_threads(
+        users, times, texts, measure, texts=distinct_texts.to_pylist(), unit=unit
+    )
     by_time = time_order(users, times)
     order = by_time[np.argsort(threads[by_time], kind="stable")]
     position = earlier_occurrences(threads[order])

@@ -7,10 +7,12 @@ from support.labelled_column import LabelledColumn
 
 from setanon_core import (
     Baskets,
+    InvalidParameterError,
     MalformedInputError,
     ReleaseParams,
     SetRelease,
     anonymize,
+    sweep,
     verify,
 )
 from setanon_core.columns.encode import encode_values
@@ -228,3 +230,10 @@ def test_users_are_read_by_position_not_by_label():
 
     published = by_record(result, [1, 2, 3])
     assert [published[record][1] for record in (1, 2, 3)] == ["ann", "bob", "cem"]
+
+
+def test_units_of_queries_are_refused():
+    with pytest.raises(InvalidParameterError, match="unit must be left out"):
+        released(Baskets([1], ["tea"]), unit="session")
+    with pytest.raises(InvalidParameterError, match="unit must be left out"):
+        sweep(Baskets([1], ["tea"]), k=2, unit="query")

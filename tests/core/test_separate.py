@@ -303,3 +303,21 @@ def test_window_below_one_is_refused(window):
     with pytest.raises(InvalidParameterError, match="window must be") as refusal:
         separate_threads([1], [1], ["x"], window=window)
     assert "canary" not in str(refusal.value)
+
+
+@given(LOG, st.integers(1, 4))
+def test_sessions_and_queries_take_the_place_of_threads(rows, limit):
+    users, times, queries = ([row[n] for row in rows] for n in range(3))
+    users, times = np.asarray(users, np.int64), np.asarray(times, np.int64)
+    in_order = sorted(range(len(rows)), key=lambda n: (users[n], times[n], n))
+
+    sessions = separate_threads(users, times, queries, unit="session", max_session_queries=limit)
+    single = separate_threads(users, times, queries, unit="query")
+
+    assert single[in_order].tolist() == list(range(len(rows)))
+    expected, number = {}, -1
+    for n in in_order:
+        nth = sum(users[m] == users[n] for m in expected)
+        number += nth % limit == 0
+        expected[n] = number
+    assert sessions[in_order].tolist() == list(expected.values())

@@ -82,9 +82,12 @@ def test_files_are_byte_identical_for_all_settings(tmp_path, reference, settings
     assert file_digests(tmp_path / "other", **settings) == reference
 
 
-@pytest.mark.parametrize("identity", ["exact", "minhash"])
-def test_streams_equal_tables(tmp_path, identity):
-    params = ReleaseParams(3, secret=b"made up for a test", identity=identity)
+@pytest.mark.parametrize(
+    ("identity", "unit"),
+    [("exact", "thread"), ("minhash", "thread"), ("exact", "session"), ("exact", "query")],
+)
+def test_streams_equal_tables(tmp_path, identity, unit):
+    params = ReleaseParams(3, secret=b"made up for a test", identity=identity, unit=unit)
     threads = threads_table(shuffled_log(), params)
     clusters = clusters_table(threads, params)
     with EmbeddedEngine(tmp_path, chunk_rows=10) as engine:

@@ -154,3 +154,20 @@ def test_every_kind_of_release_has_a_complete_data_sheet(certificate, form, unit
     assert list(sections(sheet)) == list(SECTIONS)
     assert "{" not in sheet
     assert "None" not in sheet
+
+
+@pytest.mark.parametrize(
+    ("unit", "meaning", "links"),
+    [
+        ("thread", "the queries of one user on one topic", "link several threads"),
+        ("session", "all queries of one user in this release", "no threads to link"),
+        ("query", "one query of one user", "link several queries"),
+    ],
+)
+def test_data_sheet_says_what_a_thread_is_for_the_unit_of_the_release(
+    certificate, unit, meaning, links
+):
+    parameters = certificate["parameters"] | {"unit": unit}
+    sheet = " ".join(datasheet("demo", certificate | {"parameters": parameters}).split())
+    assert f"A thread is {meaning}" in sheet
+    assert links in sheet

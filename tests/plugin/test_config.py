@@ -33,6 +33,7 @@ def config_with(kind="log", **changes):
         ({"start": "March"}, "start must be a date such as 2006-03-01."),
         ({"partition": "month", "start": "2006-01-31"}, "a day from 1 to 28 .*; got day 31."),
         ({"kind": "baskets", "partition": "day", "start": "2006-03-01"}, "baskets have no time"),
+        ({"kind": "baskets", "unit": "session"}, "baskets have no queries"),
     ],
 )
 def test_bad_values_and_combinations_are_refused(changes, message):
