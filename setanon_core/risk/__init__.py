@@ -1,0 +1,1 @@
+"""Attacks on a release, with numbers: what a reader can find out about single users."""
