@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import dagster as dg
@@ -33,6 +32,7 @@ from setanon_dagster.stages.threads import thread_counts, threads_stream
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import write_parquet
+from setanon_dagster.storage.temporary import remove_all_leftovers, temporary_folder
 from setanon_dagster.translator import SetanonTranslator, asset_specs
 
 READ_RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
@@ -95,6 +95,7 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
 
     @_stored_assets(config, specs, raw, "rejected_rows", ins=ins, retry_policy=READ_RETRIES)
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
+        remove_all_leftovers(config.folder)
         # The connection holds the rows in memory: it is closed as soon as they are stored.
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
@@ -122,8 +123,8 @@ def _read(
     """Read the source; the table of an upstream asset is written to a file and read from there."""
     if upstream is None:
         return read_source(config.source, window, connection=connection)
-    with TemporaryDirectory(dir=private_folder(config.stages)) as folder:
-        path = Path(folder) / "upstream.parquet"
+    with temporary_folder(private_folder(config.stages)) as folder:
+        path = folder / "upstream.parquet"
         write_parquet(upstream, path)
         source = replace(config.source, uri=str(path), table=None)
         return read_source(source, window, connection=connection)
@@ -273,6 +274,7 @@ def _open_engine(
 ) -> Iterator[EmbeddedEngine]:
     """The engine of a stage; progress is logged to the run."""
     trim_memory()
+    remove_all_leftovers(config.folder)
     with (
         listen_to_progress(ProgressLogger(context.log.info)),
         EmbeddedEngine(

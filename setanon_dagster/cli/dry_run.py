@@ -1,7 +1,5 @@
 """Read and cluster a source in memory, for commands that publish nothing."""
 
-from tempfile import TemporaryDirectory
-
 import pyarrow as pa
 
 from setanon_dagster.config import ReleaseConfig
@@ -10,12 +8,13 @@ from setanon_dagster.sources.source import Source
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
 from setanon_dagster.stages.threads import threads_table
 from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.temporary import temporary_folder
 
 
 def raw_table(source: Source) -> pa.Table:
     """Accepted rows of a source: the table of `raw_log` or `raw_baskets`."""
     # Rows are private: DuckDB spills into a temporary folder with mode 0700.
-    with TemporaryDirectory(prefix="setanon-") as spill:
+    with temporary_folder() as spill:
         read = read_source(source, connection=connect(temp_folder=spill))
         return read.accepted.to_arrow_table()
 

@@ -14,7 +14,6 @@ Guarantee:  equal arguments give equal rows on every machine. Rows are sorted by
 """
 
 import gzip
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -33,6 +32,7 @@ from setanon_dagster.demo.words import (
     draw_indices,
     misspell,
 )
+from setanon_dagster.storage.temporary import temporary_folder
 
 Columns = tuple[list[str], list[str], list[str]]
 """Users, times and queries, one value per row."""
@@ -76,9 +76,9 @@ def write_demo_log(
     A name that ends in .gz gives a gzip file.
     """
     chunks = demo_rows(users, queries, seed)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     rows = 0
-    try:
+    with temporary_folder(path.parent) as folder:
+        temporary = folder / path.name
         with temporary.open("wb") as file, _compressed(file, path) as target:
             target.write(b"user\ttime\tquery\n")
             for columns in chunks:
@@ -86,8 +86,6 @@ def write_demo_log(
                 target.write(("\n".join(lines) + "\n").encode("ascii"))
                 rows += len(columns[0])
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return rows
 
 

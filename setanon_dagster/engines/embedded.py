@@ -17,7 +17,6 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
 from typing import Final, Self
 
 import pyarrow as pa
@@ -31,6 +30,7 @@ from setanon_dagster.storage.batches import reader_of_tables
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
+from setanon_dagster.storage.temporary import enter_temporary_folder
 
 CHUNK_ROWS: Final = 100_000
 """Minimum rows per chunk: enough for columnar work, few enough for several in memory."""
@@ -61,10 +61,9 @@ class EmbeddedEngine:
         self.workers, self.chunk_rows = workers, chunk_rows
         self.min_parallel_rows = min_parallel_rows
         self._resources = ExitStack()
-        temporary = TemporaryDirectory(dir=private_folder(folder), prefix="chunks-")
-        self.folder = Path(self._resources.enter_context(temporary))
+        self.folder = enter_temporary_folder(self._resources, private_folder(folder))
         self.connection: DuckDBPyConnection = self._resources.enter_context(
-            connect(memory_limit, temp_folder=folder)
+            connect(memory_limit, temp_folder=self.folder)
         )
         self._pool: ProcessPoolExecutor | None = None
 
@@ -112,7 +111,7 @@ class EmbeddedEngine:
         total = relation.aggregate("count(*)").fetchall()[0][0]
         ordered = relation if presorted else relation.order(f"{key}, {order}")
         reader = ordered.to_arrow_reader(BATCH_ROWS)
-        folder = Path(self._resources.enter_context(TemporaryDirectory(dir=self.folder)))
+        folder = enter_temporary_folder(self._resources, self.folder)
         chunks = cut_chunks(
             reader, reader.schema, key, self.chunk_rows, folder, max_group_rows=max_group_rows
         )

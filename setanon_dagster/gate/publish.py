@@ -1,7 +1,7 @@
 """The release gate: stage a release, verify the staged file, then publish or refuse it.
 
 Guarantee:  `latest` always points to a complete, verified release, the old or the new one, even if
-            the process is killed. A killed process leaves only hidden `.staging-*` folders.
+            the process is killed. What a killed process leaves is removed by the next run.
             Equal threads give equal bytes and therefore the same release name.
 """
 
@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
 
 import duckdb
@@ -26,18 +25,18 @@ from setanon_dagster.gate.certificate import (
     published_parameters,
 )
 from setanon_dagster.gate.datasheet import datasheet
-from setanon_dagster.gate.staging import (
-    STAGING_PREFIX,
-    copy_private,
-    link_or_copy,
-    staging_folder,
-    write_public,
-)
+from setanon_dagster.gate.staging import copy_private, link_or_copy, write_public
 from setanon_dagster.storage.atomic import fsync_folder
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
+from setanon_dagster.storage.temporary import (
+    UNPUBLISHED,
+    hold,
+    remove_all_leftovers,
+    temporary_folder,
+)
 from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
@@ -140,10 +139,11 @@ def publish(
         raise InvalidParameterError(
             "releases/latest must be a symbolic link or absent; it is a file or folder. Move it."
         )
+    remove_all_leftovers(out)
     with (
-        staging_folder(releases) as staged,
-        staging_folder(private) as staged_private,
-        staging_folder(private) as spill,
+        temporary_folder(releases) as staged,
+        temporary_folder(private) as staged_private,
+        temporary_folder(private) as spill,
     ):
         # Copy first: the verified files are the kept ones, even if the stages are replaced now.
         cost = _copy_stages(files, staged_private)
@@ -173,7 +173,9 @@ def publish(
         # Before the private files of an existing release are replaced.
         _check_existing(releases / name, staged, digest)
         _store_private_files(staged_private, private / name)
-        _publish_folder(staged, releases / name, digest)
+        with hold(private / name):
+            _publish_folder(staged, releases / name, digest)
+            (private / name / UNPUBLISHED).unlink(missing_ok=True)
     _switch_latest(releases, name)
     public = tuple(releases / name / file for file in (THREADS, CERTIFICATE, DATASHEET))
     return Published(name, releases / name, digest, verdict, public, private / name)
@@ -225,9 +227,16 @@ def _check_verdict(verdict: FileVerdict, wrong_entries: int, costs: Mapping[str,
 
 def _store_private_files(staged: Path, target: Path) -> None:
     """Move the private files to their folder, before the release that needs them is public."""
-    target.mkdir(mode=0o700, exist_ok=True)
-    for file in sorted(staged.iterdir()):
-        file.replace(target / file.name)
+    # If this process is killed before the release is public, the next run removes the files.
+    (staged / UNPUBLISHED).touch(0o600)
+    try:
+        staged.rename(target)
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise
+        (staged / UNPUBLISHED).unlink()
+        for file in sorted(staged.iterdir()):
+            file.replace(target / file.name)
     fsync_folder(target)
     fsync_folder(target.parent)
 
@@ -279,10 +288,7 @@ def _certificate_without_versions(folder: Path) -> dict[str, Any] | None:
 
 def _switch_latest(releases: Path, name: str) -> None:
     """Replace the link `latest` atomically."""
-    link = releases / f"{STAGING_PREFIX}{token_hex(8)}"
-    link.symlink_to(name)
-    try:
-        link.replace(releases / LATEST)
-    finally:
-        link.unlink(missing_ok=True)
+    with temporary_folder(releases) as folder:
+        (folder / LATEST).symlink_to(name)
+        (folder / LATEST).replace(releases / LATEST)
     fsync_folder(releases)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import read_parquet
+from setanon_dagster.storage.temporary import temporary_folder
 from setanon_dagster.verifier.sql import Connection
 
 Files = Mapping[str, Path]
@@ -31,7 +31,7 @@ def open_stages(
     if spill is not None:
         private_folder(spill)
     with (
-        TemporaryDirectory(prefix="setanon-", dir=spill) as folder,
+        temporary_folder(spill) as folder,
         connect(memory, cores, folder) as connection,
         redact_engine_errors("the stage files must have the columns of their stage"),
     ):

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
+
+from setanon_dagster.storage.temporary import temporary_file
 
 
 @contextmanager
@@ -15,17 +16,11 @@ def atomic_write(path: Path, mode: int = 0o600) -> Iterator[Path]:
     has mode 0600; `mode` is set just before the rename.
     """
     path = path.absolute()
-    # Hidden and with another suffix, so that no glob for data matches what a killed process leaves.
-    temporary = path.with_name(f".{token_hex(8)}.part")
-    file = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    try:
+    with temporary_file(path.parent) as (temporary, handle):
         yield temporary
-        os.fchmod(file, mode)
-        os.fsync(file)
+        os.fchmod(handle, mode)
+        os.fsync(handle)
         temporary.replace(path)
-    finally:
-        os.close(file)
-        temporary.unlink(missing_ok=True)
     fsync_folder(path.parent)
 
 

@@ -7,6 +7,9 @@
 from pathlib import Path
 from typing import Final
 
+PUBLIC: Final = "releases"
+"""Name of the folder of the published releases."""
+
 PRIVATE: Final = "private"
 """Name of the folder next to `releases` for files that must not be published."""
 
