@@ -1,4 +1,4 @@
-"""Commands: release, verify, demo, sweep, utility, ui. They print counts, never data.
+"""Commands: release, verify, demo, sweep, utility, attack, ui. They print counts, never data.
 
 Exit codes: 0 success, 1 refused or failed, 2 invalid arguments.
 Dagster and other slow imports are loaded by the commands that need them.
@@ -7,13 +7,12 @@ Dagster and other slow imports are loaded by the commands that need them.
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from traceback import extract_tb
 from typing import Any, Final
 
 import click
 from rich.console import Console
 
-from setanon_core.errors import InvalidParameterError, SetanonError
+from setanon_dagster.cli.error_sentences import BadArgumentError, Commands
 from setanon_dagster.cli.options import (
     RELEASE_ONLY,
     config_of,
@@ -36,43 +35,6 @@ DEMO_SAMPLE: Final = 5
 
 FILE: Final = click.Path(path_type=Path, exists=True)
 SOURCE: Final = click.argument("source", nargs=-1, required=True)
-
-
-class BadArgumentError(click.ClickException):
-    """An invalid argument; exit code 2 without click's usage text."""
-
-    exit_code = 2
-
-
-class Commands(click.Group):
-    """Turns errors into one sentence: no traceback, and no message that may contain data."""
-
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click's own
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except InvalidParameterError as error:
-            raise BadArgumentError(str(error)) from None
-        except SetanonError as error:
-            raise click.ClickException(str(error)) from None
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise  # handled by click
-        except Exception as error:  # noqa: BLE001 - the message of any other error may contain data
-            raise click.ClickException(_sentence(error, str(ctx.invoked_subcommand))) from None
-
-
-def _sentence(error: Exception, command: str) -> str:
-    """Describe an error that is not ours, without its message."""
-    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("setanon_"):
-        return (
-            f"setanon {command} requires {error.name}, which is not installed. Run: pip install "
-            "'setanon[dagster]'"
-        )
-    frame = extract_tb(error.__traceback__)[-1]
-    return (
-        f"Internal error: {type(error).__name__} in {frame.name}, line {frame.lineno} of "
-        f"{Path(frame.filename).name} (message withheld, it may contain data)."
-    )
 
 
 @click.group(cls=Commands, context_settings={"max_content_width": 100})
@@ -217,6 +179,50 @@ def utility(source: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - 
     print_line(Console(), HEADER, "bold")
     for line in format_measures(source_utility(config)):
         print_line(Console(), line)
+
+
+@main.command()
+@SOURCE
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Also the slow attacks: stitching, releases without one person, attacker's accounts.",
+)
+@click.option(
+    "--earlier", type=FILE, help="Folder of an earlier release, to compare the numbers of threads."
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path),
+    help="Also write the figures to this file.",
+)
+@parameter_options(exclude=RELEASE_ONLY - {"format"})
+def attack(
+    source: tuple[str, ...],
+    earlier: Path | None,
+    csv_file: Path | None,
+    *,
+    full: bool,
+    **options: Any,  # noqa: ANN401 - any type
+) -> None:
+    """Dry run: attack a release of SOURCE, nothing is published.
+
+    SOURCE is read as by setanon release. Prints what each attack finds in the raw log, in the
+    release, and in a release by the paper's method (each thread's own queries, p = 2, min_owners
+    0), and one sentence about the release. The figures are private.
+    """
+    from setanon_dagster.cli.attack import HEADER, attack_source, format_result, write_csv
+
+    config = config_of(source, "", options)
+    print_line(Console(), HEADER, "bold")
+    results = []
+    for result in attack_source(config, full=full, earlier=earlier):
+        results.append(result)
+        for line in format_result(result):
+            print_line(Console(), line)
+    if csv_file is not None:
+        write_csv(results, csv_file)
 
 
 @main.command()
