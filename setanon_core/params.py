@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.declarations import check_parameters
+from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import AtLeast, Between, ByteLength, K
 
 Method = Literal["best", "paper"]
 GrouperName = Literal["star", "suppression", "facility_location", "exact"]
 Operations = Literal["both", "additions", "deletions"]
+Combinations = Literal["any", "typed"]
 Identity = Literal["exact", "minhash"]
 Spelling = Literal["common", "as_typed"]
 Format = Literal["queries", "edited", "sets"]
@@ -59,6 +61,10 @@ class Params:
     operations: Operations = "both"
     """Edits allowed in a published record (section 3): both, additions or deletions."""
 
+    combinations: Combinations = "any"
+    """Sets that may be published. any: all sets of published items; typed: only sets that k users
+    have whole, each in one record."""
+
     min_owners: Annotated[int, AtLeast(0, "0 turns it off; leave it out to use k.")] | None = None
     """Users of the complete input who must have an item before it is published; 0: off; None: k."""
 
@@ -66,8 +72,13 @@ class Params:
     """Random seed of the restarts on small inputs; equal seeds give equal results."""
 
     def __post_init__(self) -> None:
-        """Check all fields, those of subclasses included."""
+        """Check all fields, those of subclasses included, then their combinations."""
         check_parameters(self)
+        if self.combinations == "typed" and self.operations == "additions":
+            raise InvalidParameterError(
+                "operations must be both or deletions with combinations typed: a set that k users "
+                "did not type whole is published without some of its items; got additions."
+            )
 
     @property
     def required_owners(self) -> int:
@@ -97,6 +108,15 @@ class PublishedParams(Params):
     format: Format = "queries"
     """What is published of a thread. queries: a list of queries that k users share; edited: its own
     queries with edits, as in the paper; sets: the set of its keywords."""
+
+    def __post_init__(self) -> None:
+        """Check all fields, then their combinations."""
+        Params.__post_init__(self)
+        if self.combinations == "typed" and self.identity == "minhash":
+            raise InvalidParameterError(
+                "identity must be exact with combinations typed: users who typed an item may have "
+                "typed other keywords than the published one; got minhash."
+            )
 
 
 @dataclass(frozen=True, slots=True)

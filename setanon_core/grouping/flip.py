@@ -29,10 +29,10 @@ def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Int
     ([0, 0, 0], [0])
     """
     groups, sizes = _number_groups(labels)
-    cells, ones = _count_ones(sets, groups)
+    cells, ones = count_ones(sets, groups)
     center_cells = cells[_in_center(ones, sizes[cells // max(sets.width, 1)], operations)]
     centers = _sets_of_cells(center_cells, len(sizes), sets.width)
-    return _merge_equal_centers(groups, centers)
+    return merge_equal_centers(groups, centers)
 
 
 def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost:
@@ -42,7 +42,7 @@ def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost
     Cost(additions=0, deletions=1, withdrawals=0)
     """
     groups, sizes = _number_groups(labels)
-    cells, ones = _count_ones(sets, groups)
+    cells, ones = count_ones(sets, groups)
     group = cells // max(sets.width, 1)
     in_center = _in_center(ones, sizes[group], operations)
     nonempty = np.zeros(len(sizes), np.bool_)
@@ -74,7 +74,7 @@ def _in_center(ones: Ints, size: Ints, operations: Operations) -> Bools:
     return np.ones(len(ones), np.bool_) if operations == "additions" else ones == size
 
 
-def _count_ones(sets: Sets, groups: Ints) -> tuple[Ints, Ints]:
+def count_ones(sets: Sets, groups: Ints) -> tuple[Ints, Ints]:
     """Count 1's by group and item: cells `group * width + item`, ascending, and their counts."""
     group = groups[sets.rows]
     inside = group != WITHDRAWN
@@ -90,7 +90,7 @@ def _sets_of_cells(cells: Ints, n: int, width: int) -> Sets:
     return Sets.unchecked(items=cells - rows * width, offsets=offsets_of(sizes))
 
 
-def _merge_equal_centers(groups: Ints, centers: Sets) -> tuple[Ints, Sets]:
+def merge_equal_centers(groups: Ints, centers: Sets) -> tuple[Ints, Sets]:
     """Merge groups with equal centers, sort the centers by `Sets.ranks`, drop empty centers."""
     if len(centers) == 0:
         return groups, centers

@@ -73,10 +73,13 @@ def count_owners(records: Records) -> Ints:
 
 
 def never_majority(records: Records, params: Params) -> Bools:
-    """Lemma 0: items too rare to be in the center of any group of k users."""
+    """Lemma 0: items too rare to be in the center of any group of k users.
+
+    With deletions only, or typed combinations, at least k users have each item of a center.
+    """
     if params.operations == "additions":
         return np.zeros(max(records.width, 1), np.bool_)
-    if params.operations == "deletions":
+    if params.operations == "deletions" or params.combinations == "typed":
         return count_owners(records) < params.k
     support = np.bincount(records.items, minlength=max(records.width, 1))
     return 2 * support <= params.k

@@ -10,7 +10,7 @@ from setanon_core.columns.records import Records
 from setanon_core.columns.tables import is_table
 from setanon_core.errors import MalformedInputError
 from setanon_core.model.groups import Anonymized
-from setanon_core.params import GrouperName, Method, Operations, Params
+from setanon_core.params import Combinations, GrouperName, Method, Operations, Params
 from setanon_core.pipeline.group_records import anonymize_records
 
 
@@ -22,6 +22,7 @@ def anonymize(  # noqa: PLR0913 - the parameters, keyword-only
     method: Method = "best",
     grouper: GrouperName | None = None,
     operations: Operations = "both",
+    combinations: Combinations = "any",
     min_owners: int | None = None,
     seed: int = 0,
 ) -> Anonymized:
@@ -41,7 +42,7 @@ def anonymize(  # noqa: PLR0913 - the parameters, keyword-only
     >>> result.cost.additions, result.cost.deletions
     (2, 0)
     """
-    params = Params(k, method, grouper, operations, min_owners, seed)
+    params = Params(k, method, grouper, operations, combinations, min_owners, seed)
     result = anonymize_records(_read_records(records, users), params)
     if _is_series(records):
         return replace(result, constructor=type(records.to_frame()))  # type: ignore[union-attr]

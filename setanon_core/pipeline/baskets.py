@@ -20,7 +20,14 @@ from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.publication import ReleaseResult
 from setanon_core.model.queries import Queries, Threads
-from setanon_core.params import GrouperName, Method, Operations, PublishedParams, ReleaseParams
+from setanon_core.params import (
+    Combinations,
+    GrouperName,
+    Method,
+    Operations,
+    PublishedParams,
+    ReleaseParams,
+)
 from setanon_core.pipeline.build_release import build_release
 from setanon_core.pipeline.build_threads import build_threads
 from setanon_core.pipeline.group_threads import group_threads
@@ -36,6 +43,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
     method: Method = "best",
     grouper: GrouperName | None = None,
     operations: Operations = "both",
+    combinations: Combinations = "any",
     min_owners: int | None = None,
     seed: int = 0,
     p: int = 2,
@@ -61,6 +69,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
         method=method,
         grouper=grouper,
         operations=operations,
+        combinations=combinations,
         min_owners=min_owners,
         seed=seed,
         p=p,

@@ -3,7 +3,8 @@
 Paper:      section 4; Definitions 1 and 2 of section 3.
 Guarantee:  every group has at least k users, every published item at least `min_owners` owners
             (both are checked here, whatever the grouper did), and no solution costs less than the
-            lower bound of the certificate.
+            lower bound of the certificate. With `combinations="typed"`, records of at least k users
+            contain each published set; this is checked too.
 Complexity: that of the grouper.
 Deviation:  that of the grouper; records are sorted first, so that input order does not matter.
 """
@@ -18,10 +19,12 @@ from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import encode_users, user_ranks
 from setanon_core.errors import NotAnonymousError
 from setanon_core.grouping.bounds.lower_bound import lower_bound
+from setanon_core.grouping.containment import Containment
 from setanon_core.grouping.cost import cost_of
-from setanon_core.grouping.flip import flip
+from setanon_core.grouping.flip import flip, flip_cost
 from setanon_core.grouping.methods import group, group_within
 from setanon_core.grouping.strip import Stripped, count_owners, strip
+from setanon_core.grouping.typed_centers import typed_centers
 from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import Params
 from setanon_core.runtime.executor import submit
@@ -47,13 +50,22 @@ def anonymize_records(
     else:
         grouping = group_within(ordered, params, clusters[stripped.positions[order]])
     rows, centers = flip(ordered, grouping.labels, params.operations)
+    if params.combinations == "typed":
+        rows, centers = typed_centers(ordered, rows, centers, params)
+        _require_typed(records, centers, params.k)
     _require_users(ordered, rows, params.k)
     _require_owners(owners[centers.items], params.required_owners)
     labels = np.full(len(records), WITHDRAWN)
     labels[stripped.positions[order]] = rows
     cost = cost_of(records, labels, centers)
-    proven = grouping.proven_optimal
-    bound = cost.total if proven else stripped.cost + remaining_bound()
+    rounds = [_add_stripped(round_, stripped) for round_ in grouping.rounds]
+    if params.combinations == "typed":
+        rounds.append(Round(typed_centers.__name__, cost))
+    if grouping.proven_optimal:
+        # Typed centers may cost more than these, but never less.
+        bound = stripped.cost + flip_cost(ordered, grouping.labels, params.operations).total
+    else:
+        bound = stripped.cost + remaining_bound()
     # The result must not contain items that are not published.
     published, items = np.unique(centers.items, return_inverse=True)
     vocabulary = records.vocabulary or range(records.width)
@@ -61,11 +73,11 @@ def anonymize_records(
         labels=labels,
         centers=Sets(items, centers.offsets),
         vocabulary=tuple(vocabulary[item] for item in published.tolist()),
-        certificate=Certificate(cost, bound, proven_optimal=proven or bound >= cost.total),
+        certificate=Certificate(cost, bound, proven_optimal=bound >= cost.total),
         params=params,
         notes=grouping.notes,
         warnings=_warnings(records, stripped, params),
-        rounds=tuple(_add_stripped(round_, stripped) for round_ in grouping.rounds),
+        rounds=tuple(rounds),
     )
 
 
@@ -113,6 +125,17 @@ def _require_owners(owners: Ints, least: int) -> None:
             f"every published item must have at least min_owners = {least} owners; {rare} had "
             "fewer. Nothing was returned. This is a bug in setanon: please report it with these "
             "parameters."
+        )
+
+
+def _require_typed(records: Records, centers: Sets, k: int) -> None:
+    """Refuse centers that the input records of fewer than k users contain."""
+    untyped = int((Containment(records).count_users(centers) < k).sum())
+    if untyped:
+        raise NotAnonymousError(
+            f"records of at least k = {k} users must contain every published set; {untyped} sets "
+            "are in fewer. Nothing was returned. This is a bug in setanon: please report it with "
+            "these parameters."
         )
 
 

@@ -20,6 +20,7 @@ from setanon_core.model.inputs import Log
 from setanon_core.model.publication import ReleaseResult
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import (
+    Combinations,
     Format,
     GrouperName,
     Identity,
@@ -47,6 +48,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     method: Method = "best",
     grouper: GrouperName | None = None,
     operations: Operations = "both",
+    combinations: Combinations = "any",
     min_owners: int | None = None,
     seed: int = 0,
     p: int = 2,
@@ -78,6 +80,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
         method=method,
         grouper=grouper,
         operations=operations,
+        combinations=combinations,
         min_owners=min_owners,
         seed=seed,
         p=p,

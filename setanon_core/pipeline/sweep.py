@@ -7,6 +7,7 @@ from setanon_core.columns.tables import Table
 from setanon_core.model.inputs import Baskets, Log
 from setanon_core.model.publication import Sweep
 from setanon_core.params import (
+    Combinations,
     Format,
     GrouperName,
     Identity,
@@ -32,6 +33,7 @@ class ReleaseOptions(TypedDict, total=False):
     method: Method
     grouper: GrouperName | None
     operations: Operations
+    combinations: Combinations
     min_owners: int | None
     seed: int
     p: int

@@ -47,21 +47,29 @@ def reassign(records: Records, labels: Ints, params: Params) -> Ints:
     """Move withdrawn and published records to nearer centers."""
     if params.operations == "additions":
         return labels  # a new member would change the center, the union of its group
-    first, _, ranks = records.distinct
-    distinct = records.take(first)
     rows, centers = flip(records, labels, params.operations)
     for _ in range(ROUNDS):
-        if len(centers) == 0:
-            break
-        saving = savings(records, rows, centers)
-        min_saving = np.full(len(distinct), np.iinfo(np.int64).max)
-        np.minimum.at(min_saving, ranks, saving)
-        target, target_saving = nearest_centers(distinct, centers, params, min_saving)
-        moved = _move(records, rows, target[ranks], target_saving[ranks] - saving, params.k)
+        moved = move_to_nearest(records, rows, centers, params)
         if moved is None:
             break
         rows, centers = flip(records, moved, params.operations)
     return rows
+
+
+def move_to_nearest(records: Records, rows: Ints, centers: Sets, params: Params) -> Ints | None:
+    """Move records to their nearest centers, which do not change; None: no move lowers the cost.
+
+    `rows` has for each record the row of its center, or `WITHDRAWN`; every center keeps k users.
+    """
+    if len(centers) == 0:
+        return None
+    first, _, ranks = records.distinct
+    distinct = records.take(first)
+    saving = savings(records, rows, centers)
+    min_saving = np.full(len(distinct), np.iinfo(np.int64).max)
+    np.minimum.at(min_saving, ranks, saving)
+    target, target_saving = nearest_centers(distinct, centers, params, min_saving)
+    return _move(records, rows, target[ranks], target_saving[ranks] - saving, params.k)
 
 
 def nearest_centers(
