@@ -41,6 +41,7 @@ from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
 from setanon_dagster.verifier.sql import Limits
+from setanon_dagster.verifier.typed_sets import require_typed_sets
 from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict
 
 DATASHEET: Final = "DATASHEET.md"
@@ -161,6 +162,8 @@ def publish(
             )
             if not verdict.unsorted_rows:
                 break
+        if parameters.get("combinations") == "typed":
+            require_typed_sets(staged / THREADS, clusters, k, limits)
         costs = certified_costs(cost, parameters)
         _check_verdict(verdict, wrong_ledger_entries(ledger, clusters, **limits), costs)
         digest = sha256_of(staged / THREADS)

@@ -148,7 +148,7 @@ def test_keyword_parameters_and_defaults_are_those_of_the_parameter_class(
 
 def test_parameters_of_baskets_are_those_that_have_an_effect_on_sets():
     declared = fields_with_defaults(ReleaseParams)
-    for name in ("identity", "spelling", "format", "measure", "tokenizer"):
+    for name in ("identity", "spelling", "unit", "format", "measure", "tokenizer"):
         del declared[name]
 
     assert keyword_defaults(anonymize_baskets) == (
