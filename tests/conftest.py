@@ -1,12 +1,18 @@
-"""Hypothesis profiles: `ci` runs fixed examples, `dev` random ones. BLAS on one core."""
+"""Hypothesis profiles: `ci` runs fixed examples, `dev` random ones. BLAS on one core.
+
+`mutants` runs fixed examples and does not shrink those that fail.
+"""
 
 import os
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # Test workers share the cores: BLAS on all cores makes small products five times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)
 settings.register_profile("dev", print_blob=True, deadline=None)
+settings.register_profile(
+    "mutants", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

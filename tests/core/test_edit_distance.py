@@ -104,6 +104,24 @@ def test_words_do_not_depend_on_leading_punctuation(text):
 
 
 @pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("x" * 20, "x" * 13 + "y" * 7, True),  # 35 % of the characters
+        ("x" * 20, "x" * 12 + "y" * 8, False),
+        ("x" * 90, "x" * 82 + "y" * 8, True),  # 8 characters
+        ("x" * 90, "x" * 81 + "y" * 9, False),
+        ("xxx aaaaaaa", "xxx bbbbbbb", True),  # words with 70 % of the characters
+        ("xxxxx " + "a" * 12, "xxxxx " + "b" * 12, False),
+    ],
+)
+def test_default_thresholds_are_inclusive(a, b, expected):
+    assert similarity_matrix(EditDistance(), [a, b]).tolist() == [
+        [True, expected],
+        [expected, True],
+    ]
+
+
+@pytest.mark.parametrize(
     "parameters",
     [
         {"relative": 1.1},

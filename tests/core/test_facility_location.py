@@ -13,13 +13,25 @@ from support.brute_force import PRICES, optimum, price_of
 from setanon_core.columns.records import Records
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip
+from setanon_core.grouping.improve.local_search import local_search
 from setanon_core.grouping.starts import facility_location as module
 from setanon_core.grouping.starts.facility_location import facility_location
+from setanon_core.grouping.starts.jms import open_facilities
 from setanon_core.grouping.starts.open_itemsets import open_itemsets
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
 
 SETS = st.lists(st.frozensets(st.integers(0, 5)), max_size=12)
+
+
+def distinct_sets(random, n):
+    """Sets of a few topics, all different and not empty."""
+    sets = {}
+    while len(sets) < n:
+        topic = random.choice([range(5), range(4, 10), range(9, 12)])
+        size = random.randint(1, len(topic))
+        sets[frozenset([*random.sample(topic, size), *random.sample(range(12), 1)])] = None
+    return list(sets)
 
 
 def user_counts(labels, users):
@@ -119,3 +131,60 @@ def test_the_mean_cost_is_near_the_optimum(operations):
         ratios.append(cost / optimum(sets, 3, PRICES[operations], withdraw=withdraw))
 
     assert np.mean(ratios) < 1.35
+
+
+def opening_costs(sets, k, t):
+    """f_j = 2(t-1)/(k-t+1) R_j, for R_j the distances from j to its k nearest records."""
+    nearest = [sorted(len(a ^ b) for b in sets)[:k] for a in sets]
+    return [2 * (t - 1) / (k - t + 1) * sum(distances) for distances in nearest]
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_opened_facilities_cost_at_most_1_61_times_the_least(k, monkeypatch):
+    """The step of the proof that bounds opening and connection costs together."""
+    opened = []
+
+    def spy(*args):
+        opened.append(open_facilities(*args))
+        return opened[-1]
+
+    monkeypatch.setattr(module, "open_facilities", spy)
+    for seed in range(6):
+        opened.clear()
+        sets = distinct_sets(Random(seed), 8)
+        facility_location(Records.from_sets(sets), Params(k=k))
+
+        # Facilities are the distinct sets in the order of `Sets.ranks`.
+        order = np.argsort(Records.from_sets(sets).ranks)
+        sets = [sets[position] for position in order.tolist()]
+        thresholds = sorted({k // 2 + 1, 2 * k // 3 + 1, k})
+        assert len(opened) == len(thresholds)
+        for t, facilities in zip(thresholds, opened, strict=True):
+            f = opening_costs(sets, k, t)
+
+            def cost(facilities, f=f, sets=sets):
+                served = (min([len(s), *(len(s ^ sets[j]) for j in facilities)]) for s in sets)
+                return sum(f[j] for j in facilities) + sum(served)
+
+            subsets = ([j for j in range(8) if mask >> j & 1] for mask in range(1 << 8))
+            assert cost(facilities) <= 1.61 * min(map(cost, subsets)) + 1e-9
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_local_search_starts_from_groups_of_k_users(k, monkeypatch):
+    starts = []
+
+    def spy(records, labels, params):
+        starts.append(labels)
+        return local_search(records, labels, params)
+
+    monkeypatch.setattr(module, "local_search", spy)
+    for seed in range(8):
+        random = Random(seed)
+        sets = distinct_sets(random, 14)
+        records = Records.from_sets(sets, [random.randrange(11) for _ in sets])
+        facility_location(records, Params(k=k))
+
+        for labels in starts:
+            assert all(count >= k for count in user_counts(labels, records.users))
+        starts.clear()

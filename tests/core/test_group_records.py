@@ -1,10 +1,16 @@
-"""Results contain published items only; user numbers may have gaps."""
+"""Results contain published items only; faulty groupings are refused; users may have gaps."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from setanon_core import Records, anonymize
+from setanon_core.errors import NotAnonymousError
+from setanon_core.grouping.strip import strip
+from setanon_core.model.groups import Grouping
+from setanon_core.pipeline import group_records as module
 
 CANARY = "surname-of-one"
 RECORDS = [{"tea", "milk"}, {"tea", "milk"}, {"tea", CANARY}, {"coffee"}]
@@ -32,3 +38,42 @@ def test_gaps_between_user_numbers_make_no_difference():
     labels = anonymize(sparse, k=2).labels.tolist()
 
     assert labels == anonymize(RECORDS, k=2, users=["c", "a", "c", "b"]).labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "small"),
+    [([0, 0, 1, 1, 2], 1), ([0, 1, 2, 3, 4], 5), ([0, 0, 0, 0, 0], 0), ([0, 0, 1, 1, -1], 0)],
+)
+def test_a_grouper_that_returns_groups_of_fewer_than_k_users_is_refused(monkeypatch, labels, small):
+    monkeypatch.setattr(module, "group", lambda *_: Grouping(np.array(labels)))
+    records = [{CANARY, number} for number in range(5)]
+
+    if not small:
+        assert anonymize(records, k=2, operations="additions", min_owners=0).groups
+        return
+    with pytest.raises(NotAnonymousError, match=f"k = 2 users; {small} groups had fewer") as error:
+        anonymize(records, k=2, operations="additions", min_owners=0)
+    assert CANARY not in str(error.value)
+
+
+def test_groups_of_one_user_are_refused_however_many_records_they_have(monkeypatch):
+    monkeypatch.setattr(module, "group", lambda *_: Grouping(np.array([0, 0, 0, 1, 1])))
+
+    with pytest.raises(NotAnonymousError, match="1 groups had fewer"):
+        anonymize([{"a"}] * 3 + [{"b"}] * 2, k=2, users=["u", "u", "u", "v", "w"], min_owners=0)
+
+
+@pytest.mark.parametrize("min_owners", [None, 3, 2])
+def test_centers_with_items_of_too_few_owners_are_refused(monkeypatch, min_owners):
+    # A faulty removal of rare items: two of three users have the item, a majority.
+    monkeypatch.setattr(
+        module, "strip", lambda records, params, _: strip(records, replace(params, min_owners=0))
+    )
+    sets = [{"tea", CANARY}, {"tea", CANARY}, {"tea"}]
+
+    if min_owners == 2:
+        assert anonymize(sets, k=3, min_owners=2).records == ({"tea", CANARY},) * 3
+        return
+    with pytest.raises(NotAnonymousError, match="min_owners = 3 owners; 1 had fewer") as error:
+        anonymize(sets, k=3, min_owners=min_owners)
+    assert CANARY not in str(error.value)

@@ -37,3 +37,14 @@ def test_items_do_not_depend_on_other_keywords():
 
     assert (with_other[0] == with_other[1]) == (alone[0] == alone[1])
     assert with_other[0] == with_other[1]  # the same letters in another order
+
+
+def test_keywords_share_an_item_if_three_min_hashes_are_equal():
+    # The two words of a pair share 3 of 5 characters: one Min-Hash is equal with probability 3/5,
+    # three are with probability 27/125.
+    letters = [chr(code) for code in range(0x4E00, 0x4E00 + 5 * 200)]
+    fives = ["".join(letters[start : start + 5]) for start in range(0, len(letters), 5)]
+    words = [word for five in fives for word in (five[:4], five[:3] + five[4])]
+
+    for items in (items_of(words, "minhash"), item_names(words, "minhash")[1]):
+        assert 0.12 < np.mean(items[::2] == items[1::2]) < 0.32

@@ -69,3 +69,17 @@ def test_results_join_queries_without_a_common_word():
 def test_thresholds_out_of_range_are_refused(parameters):
     with pytest.raises(InvalidParameterError, match="must be"):
         ResultOverlap(TableResults({}), **parameters)
+
+
+@pytest.mark.parametrize(("rank", "expected"), [(50, True), (51, False)])
+def test_by_default_the_top_50_results_are_compared(rank, expected):
+    results = {"a": ["common"], "b": [*range(rank - 1), "common", *range(100, 200)]}
+
+    assert similarity_matrix(ResultOverlap(TableResults(results)), ["a", "b"])[0, 1] == expected
+
+
+@pytest.mark.parametrize(("shared", "expected"), [(20, True), (19, False)])
+def test_by_default_half_of_the_smaller_result_set_must_be_shared(shared, expected):
+    results = {"a": range(40), "b": range(40 - shared, 90)}
+
+    assert similarity_matrix(ResultOverlap(TableResults(results)), ["a", "b"])[0, 1] == expected

@@ -321,3 +321,23 @@ def test_sessions_and_queries_take_the_place_of_threads(rows, limit):
         number += nth % limit == 0
         expected[n] = number
     assert sessions[in_order].tolist() == list(expected.values())
+
+
+@pytest.mark.parametrize(("between", "same_thread"), [(199, True), (200, False)])
+def test_by_default_a_query_is_compared_with_the_last_200_distinct_texts(between, same_thread):
+    # Single words of distant numbers: no two are within the default thresholds.
+    words = [f"{number * 7919 % 10**9:09d}" * 3 for number in range(1, between + 1)]
+    queries = ["pine straw", *words, "pine straw mulch"]
+
+    threads = separate_threads([1] * len(queries), range(len(queries)), queries)
+
+    assert (threads[0] == threads[-1]) == same_thread
+
+
+def test_by_default_queries_are_compared_by_edit_distance():
+    queries = ["pine straw", "pine straws", "straw, pine bark", "caffeine"]
+
+    by_default = separate_threads([1] * 4, range(4), queries)
+
+    assert by_default.tolist() == [0, 0, 0, 1]
+    assert separate_threads([1] * 4, range(4), queries, NEVER_SIMILAR).tolist() == [0, 1, 2, 3]

@@ -2,17 +2,20 @@
 
 # ruff: noqa: S311 - seeded examples, no secrets
 
+from fractions import Fraction
+from itertools import combinations
 from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.brute_force import flips, optimum, price_of
+from support.brute_force import flips, optimum, price_of, stars
 
 from setanon_core.columns.records import Records
 from setanon_core.grouping.starts import intervals
 from setanon_core.grouping.starts import suppression as module
+from setanon_core.grouping.starts.cover import Partition
 from setanon_core.grouping.starts.suppression import INTERVALS_NOTE, USERS_NOTE, suppression
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
@@ -128,3 +131,38 @@ def test_the_names_of_users_do_not_change_the_groups():
     named = suppression(Records.from_sets(sets, [f"u{i}" for i in range(80)]), Params(k=3)).labels
 
     assert unnamed.tolist() == named.tolist()
+
+
+def greedy_cover(sets, users, k):
+    """Park and Shim: choose the group of fewest stars per newly covered record, repeatedly."""
+    candidates = [
+        group
+        for size in range(k, min(2 * k - 1, len(sets)) + 1)
+        for group in combinations(range(len(sets)), size)
+        if len({users[record] for record in group}) >= k
+    ]
+    uncovered, partition = set(range(len(sets))), Partition(users, k)
+    while uncovered:
+        chosen = min(
+            (group for group in candidates if uncovered & set(group)),
+            key=lambda group: Fraction(
+                stars([sets[record] for record in group]), len(uncovered & set(group))
+            ),
+        )
+        partition.add(chosen)
+        uncovered -= set(chosen)
+    return partition.groups()
+
+
+@pytest.mark.parametrize(("k", "n"), [(2, 9), (3, 9)])
+@pytest.mark.parametrize("repeated_users", [False, True])
+def test_groups_of_fewest_stars_per_newly_covered_record_are_chosen(k, n, repeated_users):
+    for seed in range(6):
+        random = Random(seed)
+        sets = [frozenset(random.sample(range(9), random.randint(1, 6))) for _ in range(n)]
+        users = [random.randrange(n - 3) for _ in sets] if repeated_users else list(range(n))
+
+        labels = suppression(Records.from_sets(sets, users), Params(k=k)).labels
+
+        groups = [np.flatnonzero(labels == label).tolist() for label in range(labels.max() + 1)]
+        assert groups == greedy_cover(sets, users, k)

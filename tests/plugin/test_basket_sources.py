@@ -50,3 +50,13 @@ def test_baskets_with_a_third_column_require_user_column_to_be_set(tmp_path):
     assert {row[2] for row in accepted(with_users)} == {"ann"}
     without_users = read_source(Source(str(path), kind="baskets", user_column=None))
     assert {row[2] for row in accepted(without_users)} == {"1", "2"}
+
+
+@pytest.mark.parametrize("spelling", ["Jos\u00e9", "Jose\u0301", " Jose\u0301", "Jos\u00e9  "])
+def test_spellings_of_one_user_of_baskets_become_one_user(read, spelling):
+    data = f"record,item,user\nr1,milk,{spelling}\nr2,milk,Jos\u00e9\n".encode()
+
+    users = [user for _, _, user, _ in accepted(read(data, "x.csv", kind="baskets"))]
+
+    assert len(users) == 2
+    assert len(set(users)) == 1

@@ -1,15 +1,20 @@
 """The stages on Arrow tables return what the core returns in memory."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from setanon_core.columns.records import Records
+from setanon_core.keywords.clusters import cluster_keys
+from setanon_core.keywords.minhash import permuted_hashes, signatures, word_hashes
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.groups import Certificate, Cost
 from setanon_core.model.inputs import Baskets, Log
@@ -20,12 +25,14 @@ from setanon_core.pipeline.group_threads import sweep_threads
 from setanon_core.pipeline.log import release_log
 from setanon_core.pipeline.log import threads_of_log as core_threads
 from setanon_dagster.demo.log import demo_rows
+from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.stages import threads as threads_stage
 from setanon_dagster.stages.anonymize import anonymize_clusters
-from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
+from setanon_dagster.stages.clusters import basket_clusters_table, cluster_sizes, clusters_table
 from setanon_dagster.stages.cost_report import TOTAL, cost_table
 from setanon_dagster.stages.load_threads import load_threads
-from setanon_dagster.stages.threads import threads_table
+from setanon_dagster.stages.threads import threads_stream, threads_table
 
 SECRET = b"made up for a test"
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
@@ -245,3 +252,65 @@ def test_queries_are_tokenized_as_in_the_core(queries):
 
     result = dict(zip(table["user"].to_pylist(), table["words"].to_pylist(), strict=True))
     assert result == {f"u{n}": tokenize(text) for n, text in enumerate(queries)}
+
+
+def test_stored_keys_are_those_of_4_3_2_and_1_min_hashes():
+    params = params_with()
+    clusters = clusters_table(threads_table(raw_of(demo()), params), params)
+    sets = clusters["items"].to_pylist()
+    records = Records.from_sets(sets)
+
+    expected = cluster_keys(records, word_hashes(map(str, records.vocabulary)), (4, 3, 2, 1))
+
+    assert clusters["keys"].to_pylist() == expected.tolist()
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4])
+def test_clusters_of_p_min_hashes_are_counted(p):
+    params = params_with()
+    clusters = clusters_table(threads_table(raw_of(demo()), params), params)
+    records = Records.from_sets(clusters["items"].to_pylist())
+    hashes = permuted_hashes(word_hashes(map(str, records.vocabulary)), range(1, 1 + p))
+    sizes = Counter(map(tuple, signatures(records, hashes).tolist()))
+
+    counts = cluster_sizes(duckdb.from_arrow(clusters), p)
+
+    assert counts == (len(sizes), max(sizes.values()))
+
+
+def test_a_long_session_is_split_by_time_and_not_by_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(threads_stage, "MAX_SESSION_QUERIES", 3)
+    # In the order of lines, the first three rows would be minutes 9, 7, 5 in place of 0, 1, 2.
+    minutes = [9, 7, 5, 3, 1, 0, 2, 4, 6, 8]
+    raw = pa.table(
+        {
+            "user": ["a"] * 10,
+            "time": [START + timedelta(minutes=minute) for minute in minutes],
+            "query": ["pine straw"] * 10,
+            "line": range(10),
+        }
+    )
+    with EmbeddedEngine(tmp_path, chunk_rows=1) as engine:
+        relation = engine.sql("FROM raw", raw=raw)
+        rows = threads_stream(engine, relation, params_with()).read_all().to_pylist()
+
+    found = [(row["thread"], (row["time"] - START).seconds // 60) for row in rows]
+    assert found == [(minute // 3, minute) for minute in range(10)]
+
+
+def test_rows_of_equal_times_keep_the_order_of_their_lines(tmp_path):
+    queries = ["pine straw", "pine straws", "pine straw mulch", "straw pine"]
+    raw = pa.table(
+        {
+            "user": ["a"] * 40,
+            "time": [START] * 40,
+            "query": [queries[n * 7 % 4] for n in range(40)],
+            "line": [n * 17 % 40 for n in range(40)],
+        }
+    )
+    with EmbeddedEngine(tmp_path) as engine:
+        relation = engine.sql("FROM raw", raw=raw)
+        threads = threads_stream(engine, relation, params_with()).read_all()
+
+    by_line = sorted(zip(raw["line"].to_pylist(), raw["query"].to_pylist(), strict=True))
+    assert threads["query"].to_pylist() == [query for _, query in by_line]
