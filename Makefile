@@ -6,7 +6,7 @@ READY := .venv/ready
 # A release needs fewer packages than development; a development environment is reused.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test test-slow test-all check audit docs bench release screenshots ui clean
+.PHONY: test test-slow test-all mutants check audit docs bench release screenshots ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -16,6 +16,12 @@ test-slow: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS) -m slow
 
 test-all: test test-slow
+
+# Mutation testing. MODULES: files to mutate, such as setanon_core/verify.py, default all of
+# tests/mutants/modules.toml; MUTANTS: number per module, chosen by SEED, default all (hours).
+mutants: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m mutants $(MODULES) --workers $(WORKERS) \
+		$(if $(MUTANTS),--sample $(MUTANTS)) $(if $(SEED),--seed $(SEED))
 
 check: audit
 	$(BIN)/ruff check .
