@@ -76,7 +76,7 @@ class ReleaseConfig(PublishedParams):
     """First day of the first partition; required with partition."""
 
     report: ReportKind = "plain"
-    """The private report. plain: figures of this release; full: also a cost sweep and utility."""
+    """The private report. plain: figures of this release; full: also sweep, utility, attacks."""
 
     show_threads: bool = False
     """Show a few threads before and after editing in the private report: real queries of users."""

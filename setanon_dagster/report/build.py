@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.gate.publish import Published
 from setanon_dagster.quality.stage_views import open_stages
@@ -17,6 +17,7 @@ from setanon_dagster.report.counts import group_sizes, losses, rounds
 from setanon_dagster.report.model import GroupSize, Report, SweepPoint, sweep_points
 from setanon_dagster.report.page import page
 from setanon_dagster.report.sample import sample
+from setanon_dagster.risk.run_attacks import attack_stored
 from setanon_dagster.stages.load_threads import load_threads
 from setanon_dagster.storage.atomic import atomic_write
 from setanon_dagster.storage.connection import connect
@@ -43,6 +44,9 @@ def write_release_report(
     `raw_log` or `raw_baskets`.
     """
     certificate = json.loads((published.folder / CERTIFICATE).read_text("utf-8"))
+    raw = (
+        _raw_table(config, files[f"raw_{config.source.kind}"]) if config.report == "full" else None
+    )
     with open_stages(
         {stage: files[stage] for stage in STAGES}, memory=config.memory_limit, spill=config.stages
     ) as connection:
@@ -53,11 +57,13 @@ def write_release_report(
             sizes=(GroupSize(*size) for size in published.verdict.sizes),
             show_threads=config.show_threads,
         )
-    if config.report == "full":
+        risk = attack_stored(connection, config.source.kind, config.params(), raw)
+    report = replace(report, risk=risk)
+    if raw is not None:
         report = replace(
             report,
             sweep=_sweep(config, files["clusters"]),
-            utility=_utility(config, files[f"raw_{config.source.kind}"]),
+            utility=table_utility(raw, config.source.kind, config.params()),
         )
     return report, write_report(report, published.private)
 
@@ -70,7 +76,7 @@ def report_of(
     sizes: Iterable[GroupSize] = (),
     show_threads: bool = False,
 ) -> Report:
-    """Count everything in a report except sweep and utility; `connection` is of `open_stages`.
+    """Count what needs no other release and no attack; `connection` is of `open_stages`.
 
     `sizes` are the group sizes that the verifier counted; if empty, they are counted here.
     `show_threads` adds a few threads, before and after: words of users.
@@ -104,8 +110,7 @@ def _sweep(config: ReleaseConfig, clusters: Path) -> tuple[SweepPoint, ...]:
     return sweep_points(sweep_totals(threads, methods, sorted({*KS, config.k})))
 
 
-def _utility(config: ReleaseConfig, raw: Path) -> tuple[UtilityMeasure, ...]:
-    """Utility of the release; `raw` is the file of the first stage."""
+def _raw_table(config: ReleaseConfig, raw: Path) -> pa.Table:
+    """The table of the first stage."""
     with connect(config.memory_limit, temp_folder=config.stages) as connection:
-        table = read_parquet(raw, connection).to_arrow_table()
-    return table_utility(table, config.source.kind, config.params())
+        return read_parquet(raw, connection).to_arrow_table()

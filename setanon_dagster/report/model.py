@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Final, Literal
 
 from setanon_core.utility.measures import UtilityMeasure
+from setanon_dagster.risk.attack_result import AttackResult
 from setanon_dagster.stages.cost_report import TOTAL
 
 Change = Literal["kept", "deleted", "added"]
@@ -122,6 +123,9 @@ class Report:
     losses: Losses | None = None
     sweep: tuple[SweepPoint, ...] = ()
     utility: tuple[UtilityMeasure, ...] = ()
+    risk: tuple[AttackResult, ...] = ()
+    """Attacks on the release; empty if the source is too large for a plain report."""
+
     threads: tuple[ShownThread, ...] = field(default=(), repr=False)
     """A few threads, before and after; empty unless `show_threads` is set."""
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from setanon_dagster.report.model import GroupSize, Report
 from setanon_dagster.report.wording import CAUSES, cause, round_name
+from setanon_dagster.risk.attack_result import AttackResult, has_paper
 
 UNKNOWN: Final = "unknown"
 NONE: Final = "-"
@@ -186,6 +187,17 @@ def utility_table(report: Report) -> Table:
 
 def _value(value: float) -> str:
     return f"{value:,.4g}" if isfinite(value) else NONE
+
+
+def risk_table(report: Report, result: AttackResult) -> Table:
+    """Figures of one attack; the paper's method has a column if the report compares with it."""
+    columns = ("raw log", "this release", "paper's method")
+    shown = 3 if has_paper(report.risk) else 2
+    return Table(
+        result.name,
+        ("figure", *columns[:shown]),
+        tuple((each.name, *each.cells[:shown]) for each in result.figures),
+    )
 
 
 def verdict_table(report: Report) -> Table:

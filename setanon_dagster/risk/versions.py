@@ -50,8 +50,10 @@ def attacked_versions(
 
 
 def paper_form(params: ReleaseParams, *, has_queries: bool) -> ReleaseParams:
-    """The paper's method for the same k, with each thread's own queries."""
-    return replace(paper_params(params), format="edited" if has_queries else "sets")
+    """The paper's method for the same k, with each thread's own queries and any sets."""
+    return replace(
+        paper_params(params), format="edited" if has_queries else "sets", combinations="any"
+    )
 
 
 def raw_data(data: AttackData, *, has_queries: bool) -> AttackData:

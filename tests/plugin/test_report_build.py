@@ -58,6 +58,8 @@ def test_plain_report_contains_no_words_and_no_sweep(finished_release):
     config, result = finished_release
     page = page_of(config)
     assert latest_release(config) in page
+    assert 'id="risk"' in page
+    assert "list of queries of fewer than k users" in page
     assert not words_in(page)
     assert result.metadata["release"][keys.REPORT].endswith(REPORT)
     assert result.metadata["release"][keys.VIOLATIONS] == 0
@@ -95,6 +97,7 @@ def test_full_report_of_renamed_assets_has_utility(tmp_path):
     page = page_of(config)
     assert 'id="utility"' in page
     assert "keywords: rank correlation" in page
+    assert "true guesses confirmed" in page
     assert not words_in(page + result.events)
     # Reading the raw log for the report does not add it to the lineage of the release.
     raw_log, release = (

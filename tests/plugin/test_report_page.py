@@ -16,13 +16,14 @@ from setanon_dagster.report.model import GroupSize, RoundCost, ShownThread, Word
 from setanon_dagster.report.page import page
 from setanon_dagster.report.tables import factor, size_bins
 from setanon_dagster.report.wording import ROUNDS
+from setanon_dagster.risk.attack_result import AttackResult, RiskFigure
 
 pytest.importorskip("jinja2")
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='a(\"b\")'>&amp;]]>--></style>{{ 7*7 }}$x^2$"
 SECTIONS = [
-    "verdict", "cost", "retained", "groups", "optimal", "loss", "utility", "threads", "settings",
-    "promises",
+    "verdict", "cost", "retained", "groups", "optimal", "loss", "risk", "utility", "threads",
+    "settings", "promises",
 ]  # fmt: skip
 
 
@@ -44,6 +45,7 @@ def hostile_report():
         rounds=(RoundCost(HOSTILE, 1, 2, 3),),
         sweep=(point(2, HOSTILE, 0.5), point(3, HOSTILE, 0.4)),
         utility=(UtilityMeasure(HOSTILE, HOSTILE, 1.0, 0.5, inf, 1),),
+        risk=(AttackResult(HOSTILE, HOSTILE, HOSTILE, (RiskFigure(HOSTILE, 1, 2),)),),
         threads=(ShownThread(tuple((Word(HOSTILE, change),) for change in CHANGES)),),
     )
 
@@ -296,3 +298,24 @@ def test_templates_are_files_of_the_package():
     assert {each.name for each in folder.iterdir()} == {
         "parts.html.j2", "report.css", "report.html.j2",
     }  # fmt: skip
+
+
+@pytest.mark.usefixtures("_no_figures")
+def test_risk_has_the_column_of_the_paper_only_in_a_full_report():
+    plain = page(SMALL)
+    assert "75.0%" in plain
+    assert "0.500" in plain
+    assert "No published thread has a list" in plain
+    assert plain.count("paper&#39;s method") == 1
+    (attack,) = SMALL.risk
+    compared = replace(attack, figures=(RiskFigure("list of one user", 0.75, 0.0, 0.291),))
+    full = page(replace(SMALL, risk=(compared,)))
+    assert "29.1%" in full
+    assert full.count("paper&#39;s method") == 2
+
+
+@pytest.mark.usefixtures("_no_figures")
+def test_risk_of_a_large_source_names_the_commands_that_attack_it():
+    text = " ".join(page(replace(SMALL, risk=())).split())
+    assert "No attack was run: the source is too large for a plain report." in text
+    assert "setanon attack" in text

@@ -16,6 +16,7 @@ from setanon_dagster.report.model import (
     SweepPoint,
     Word,
 )
+from setanon_dagster.risk.attack_result import AttackResult, RiskFigure
 
 VERDICT = {
     "k": 3, "records": 90, "groups": 20, "smallest_group": 3, "violations": 0,
@@ -51,6 +52,14 @@ SMALL = Report(
     sizes=(GroupSize(3, 12, 36), GroupSize(4, 5, 22), GroupSize(7, 3, 32)),
     losses=LOSSES,
     sweep=(point(2, "best", 0.8), point(3, "best", 0.75), point(2, "paper", 0.6)),
+    risk=(
+        AttackResult(
+            "Uniqueness",
+            "Share of the published threads whose list few users share.",
+            "No published thread has a list that fewer than k = 3 users have.",
+            (RiskFigure("list of one user", 0.75, 0.0), RiskFigure("AUC", 0.6, 0.5, unit="score")),
+        ),
+    ),
     utility=(UtilityMeasure("Top words", "Share of the frequent words.", 1.0, 0.9, 0.5, 100),),
 )
 
