@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.checks import data_docs_folder
-from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.config import ReleaseConfig, environment_secret
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
@@ -224,6 +224,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     min_owners=config.min_owners,
                     format=config.format,
                     parameters=config.certified_parameters(),
+                    secret=environment_secret(),
                 ),
                 config.folder,
                 memory=config.memory_limit,

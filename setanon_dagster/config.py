@@ -114,16 +114,10 @@ class ReleaseConfig(PublishedParams):
 
     def params(self, secret: bytes | None = None) -> ReleaseParams:
         """The parameters for the core; the default secret is the environment's, or else random."""
-        from_environment = os.fsencode(os.environ.get(SECRET, ""))
-        if secret is None and 0 < len(from_environment) < SHORTEST_SECRET:
-            raise InvalidParameterError(
-                f"{SECRET} must have at least {SHORTEST_SECRET} bytes, or ids could be guessed; it "
-                f"has {len(from_environment)}. Create one with: openssl rand -hex 32"
-            )
         return ReleaseParams(
             **self._published(),
             measure=EditDistance(relative=self.similarity),
-            secret=secret or from_environment or token_bytes(32),
+            secret=secret or environment_secret() or token_bytes(32),
         )
 
     def certified_parameters(self) -> dict[str, str | int | float | None]:
@@ -152,3 +146,14 @@ class ReleaseConfig(PublishedParams):
 
     def _published(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(PublishedParams)}
+
+
+def environment_secret() -> bytes | None:
+    """The key of the thread ids that the environment has; None if it has none."""
+    secret = os.fsencode(os.environ.get(SECRET, ""))
+    if 0 < len(secret) < SHORTEST_SECRET:
+        raise InvalidParameterError(
+            f"{SECRET} must have at least {SHORTEST_SECRET} bytes, or ids could be guessed; it "
+            f"has {len(secret)}. Create one with: openssl rand -hex 32"
+        )
+    return secret or None

@@ -74,7 +74,7 @@ def _factor(factor: float | None) -> str:
 
 def _paths(folder: Path) -> Iterator[tuple[str, str]]:
     # Imported here: `setanon verify` uses this module without pyarrow.
-    from setanon_dagster.gate.publish import LATEST
+    from setanon_dagster.gate.public_folder import LATEST
     from setanon_dagster.report.build import REPORT
     from setanon_dagster.storage.folders import PRIVATE
 

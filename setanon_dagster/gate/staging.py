@@ -1,6 +1,5 @@
 """File copies of the release gate; all are private until publication."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -11,14 +10,6 @@ def copy_private(source: Path, target: Path) -> None:
     """Copy a file atomically, readable by its owner only."""
     with atomic_write(target) as file:
         shutil.copyfile(source, file)
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link, else copy; the target does not change if the source is replaced later."""
-    try:
-        os.link(source, target)
-    except OSError:
-        copy_private(source, target)
 
 
 def write_public(path: Path, text: str) -> None:

@@ -209,7 +209,11 @@ def test_secret_of_the_environment_determines_the_ids_and_is_stored_nowhere(
     monkeypatch.setenv(SECRET, "canarysecret" * 2)
     result = materialize(release_copy, "anonymized_threads", "ledger", "cost_report", "release")
     assert result.success, result.failures
-    assert published_table(release_copy)["thread_id"].to_pylist() == thread_ids()
+    published = published_table(release_copy)["thread_id"].to_pylist()
+    assert len(published) == len(thread_ids())
+    assert not {*published} & {*thread_ids()}, "ids of the stage are not published"
+    assert materialize(release_copy, "release").success
+    assert published_table(release_copy)["thread_id"].to_pylist() == published
     assert "canarysecret" not in result.events
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"canarysecret" in data for data in files)

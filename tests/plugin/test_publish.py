@@ -174,12 +174,12 @@ def test_existing_folder_with_other_bytes_is_refused(tmp_path):
     assert folder_state(out / "releases") == before
 
 
-def test_same_threads_with_other_parameters_are_already_published(tmp_path):
+def test_same_threads_with_other_costs_are_already_published(tmp_path):
     paths, out = stage_files(tmp_path / "in"), tmp_path / "out"
     release = publish_files(paths, out)
     before = folder_state(out)
     with pytest.raises(InvalidParameterError) as caught:
-        publish_files(paths, out, parameters={"method": "best", "p": 2, "seed": 1})
+        publish_files(paths | {"cost_report": COST | {"deletions": 20_000}}, out)
     assert f"already published as {release.name}, with other parameters" in str(caught.value)
     assert "changed" not in str(caught.value)
     assert folder_state(out) == before, "the private files are those of the first release, too"

@@ -24,7 +24,7 @@ def replace_before(monkeypatch, step, old, new):
     monkeypatch.setattr(gate, step, replace_and_call)
 
 
-STEPS = ("_write_threads", "verify_file", "wrong_ledger_entries", "counted_unit")
+STEPS = ("write_with_new_ids", "verify_file", "wrong_ledger_entries", "counted_unit")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -60,21 +60,25 @@ def test_release_does_not_depend_on_the_order_of_the_stage(tmp_path, form):
     assert folder_state(release.folder) == folder_state(expected.folder)
 
 
-def test_bytes_do_not_depend_on_row_groups_cores_or_sorting(tmp_path):
-    stage, files = tmp_path / "stage.parquet", []
-    for rows in (5_000, 200_000):
+def test_bytes_do_not_depend_on_row_groups_cores_or_order(tmp_path):
+    files = []
+    for order in ("n", "-n"):
+        stage, ledger = tmp_path / "stage.parquet", tmp_path / "ledger.parquet"
         with duckdb.connect() as connection:
             connection.sql(
-                """SELECT printf('%032x', n // 3) AS thread_id, 0 AS "group", n % 3 AS position,
-                    'pine ' || n % 977 AS query FROM range(150000) AS rows(n)"""
-            ).write_parquet(str(stage), row_group_size=rows)
+                f"""SELECT printf('%032x', n // 3) AS thread_id, 0 AS "group", n % 3 AS position,
+                    'pine ' || n % 977 AS query FROM range(150000) AS rows(n) ORDER BY {order}"""  # noqa: S608
+            ).write_parquet(str(stage), row_group_size=5_000 if order == "n" else 200_000)
+            connection.sql(
+                f"""SELECT printf('%032x', n) AS thread_id, n AS thread, 'user' AS "user"
+                    FROM range(50000) AS rows(n) ORDER BY {order}"""  # noqa: S608
+            ).write_parquet(str(ledger))
         for cores in (1, 3):
-            for sort in (False, True):
-                limits = {"cores": cores, "memory": None, "spill": tmp_path}
-                target = tmp_path / f"{len(files)}.parquet"
-                gate._write_threads(stage, target, "queries", limits, sort=sort)  # noqa: SLF001
-                files.append(target.read_bytes())
-    assert len(set(files)) == 1
+            limits = {"cores": cores, "memory": None, "spill": tmp_path}
+            targets = {"public": tmp_path / "public", "private": tmp_path / "private"}
+            gate.write_with_new_ids(stage, ledger, b"key", "queries", limits, **targets)
+            files.append([target.read_bytes() for target in targets.values()])
+    assert files == files[:1] * 4
 
 
 def record_events(monkeypatch):
@@ -107,8 +111,7 @@ def test_private_files_are_on_disk_before_publication(tmp_path, monkeypatch):
     release = publish_files(paths, out)
     index = events.index
     public = index(("renamed", release.folder))
-    for name in ("ledger", "cost", "rejected"):
-        assert index(("renamed", release.private / f"{name}.parquet")) < public
+    assert index(("renamed", release.private)) < public
     assert index(("fsynced", release.private)) < public
     assert index(("fsynced", release.private.parent)) < public
     latest = index(("renamed", out / "releases" / "latest"))
@@ -124,7 +127,7 @@ def test_failure_to_store_private_files_stops_the_release(tmp_path, monkeypatch)
     def disk_full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(gate, "_store_private_files", disk_full)
+    monkeypatch.setattr(gate, "store_private_files", disk_full)
     with pytest.raises(OSError, match="No space"):
         publish_files(paths, tmp_path / "out")
     assert latest_name(tmp_path / "out") == first.name

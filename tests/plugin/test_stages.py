@@ -231,7 +231,7 @@ def published_digest(rows, folder, secret=SECRET):
     paths = {name: folder / f"{name}.parquet" for name in names}
     for path, table in zip(paths.values(), tables, strict=True):
         parquet.write_table(table, path)
-    spec = ReleaseSpec(name="trial", k=3, parameters={"method": "best"})
+    spec = ReleaseSpec(name="trial", k=3, parameters={"method": "best"}, secret=secret)
     return publish(StageFiles(**paths), spec, folder / "out").digest
 
 

@@ -56,6 +56,7 @@ def publish_files(paths, out, cores=None, **changed):
         "k": K,
         "format": "sets",
         "parameters": {"method": "best", "p": 2, "seed": 0, "grouper": None},
+        "secret": b"a secret of the tests",
     }
     return publish(StageFiles(**paths), ReleaseSpec(**(spec | changed)), out, cores=cores)
 

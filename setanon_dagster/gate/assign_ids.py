@@ -1,0 +1,153 @@
+"""Assign the thread ids of a release, and write its threads and its ledger with them.
+
+The ids of the stages are not published: they could contain a user or a time. Rows are sorted by the
+new ids, so that their order contains nothing of the stages either.
+
+Guarantee:  an id is part of a keyed hash; without the key it is a random number. Ids of two
+            releases are unrelated unless secret, parameters and keywords are equal; then the bytes
+            of the releases are equal, too.
+Complexity: one join and one sort of the published rows; memory of the ledger.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_bytes
+from typing import Final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from setanon_core.errors import InvalidParameterError
+from setanon_core.pipeline.thread_ids import id_order, thread_ids
+from setanon_dagster.stages.anonymize import LEDGER as LEDGER_SCHEMA
+from setanon_dagster.stages.anonymize import hexadecimal
+from setanon_dagster.storage.connection import connect
+from setanon_dagster.storage.engine_errors import redact_engine_errors
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
+from setanon_dagster.storage.temporary import temporary_file
+from setanon_dagster.verifier.sql import Limits
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sets": ("thread_id", "keywords"),
+    "queries": ("thread_id", "position", "query"),
+    "edited": ("thread_id", "position", "query"),
+}
+"""The published columns by format; separate from the verifier's list, so that it refuses an error
+in this one."""
+
+KEY_FILE: Final = "thread_ids.key"
+"""Private file with the secret of releases for which none was set."""
+
+KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """Rows of a stage whose thread has not exactly one entry in the ledger; they are refused."""
+
+    without_entry: int
+    with_several: int
+
+    @property
+    def failures(self) -> list[str]:
+        """Messages with counts."""
+        sentence = "the ledger must have one entry for the thread of each row; {} rows have {}"
+        counts = {"none": self.without_entry, "several": self.with_several}
+        return [sentence.format(count, name) for name, count in counts.items() if count]
+
+
+def id_key(secret: bytes, parameters: Mapping[str, object], clusters_digest: str) -> bytes:
+    """The key of one release's ids: it changes with the parameters and with the keywords.
+
+    If the secret were the key, a thread would have the same id in every release, so that releases
+    could be linked.
+    """
+    if not 0 < len(secret) <= blake2b.MAX_KEY_SIZE:
+        raise InvalidParameterError(
+            f"secret must have 1 to {blake2b.MAX_KEY_SIZE} bytes; it has {len(secret)}."
+        )
+    content = repr((sorted(parameters.items()), clusters_digest)).encode()
+    return blake2b(content, key=secret, digest_size=KEY_BYTES, person=b"setanon gate").digest()
+
+
+def stored_secret(folder: Path) -> bytes:
+    """The secret in a private folder, created at first use.
+
+    With it, a release that is published again from the same stages has the same ids, although no
+    secret was set. It reveals no more than the ledgers in this folder.
+    """
+    path = folder / KEY_FILE
+    if not path.exists():
+        with temporary_file(folder) as (new, handle):
+            os.write(handle, token_bytes(KEY_BYTES))
+            os.fsync(handle)
+            # Fails if another process has created the file in the meantime; that one is used.
+            with suppress(FileExistsError):
+                os.link(new, path)
+    secret = path.read_bytes()
+    if len(secret) != KEY_BYTES:
+        raise InvalidParameterError(
+            f"{KEY_FILE} must have {KEY_BYTES} bytes; it has {len(secret)}. Delete it: the next "
+            "release gets other thread ids."
+        )
+    return secret
+
+
+def write_with_new_ids(  # noqa: PLR0913 - two files to read and two to write
+    threads: Path,
+    ledger: Path,
+    key: bytes,
+    form: str,
+    limits: Limits,
+    *,
+    public: Path,
+    private: Path,
+) -> Renamed:
+    """Write the rows of the stage `threads` to `public`, and those of `ledger` to `private`.
+
+    Both get new ids and are sorted by them. The id of a thread depends on its number among the
+    threads of the ledger, and on the key.
+    """
+    with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
+        entries = _with_new_ids(connection, ledger, key)
+        write_parquet(
+            entries.select(LEDGER_SCHEMA.names), private, name="the ledger", connection=connection
+        )
+        stage = read_parquet(threads, connection, "anonymized_threads")
+        stage.create_view("stage")
+        connection.register("ids", entries.select(["stage_id", "thread_id", "rank"]))
+        selected = ("ids.thread_id", *COLUMNS[form][1:])
+        order = ("rank", "position") if "position" in COLUMNS[form] else ("rank",)
+        with redact_engine_errors("anonymized_threads must have the columns of its format"):
+            (before,) = stage.aggregate("count(*)").fetchall()[0]
+            rows = connection.sql(
+                f"""SELECT {", ".join(selected)} FROM stage
+                LEFT JOIN ids ON stage.thread_id = ids.stage_id ORDER BY {", ".join(order)}"""  # noqa: S608 - constants
+            )
+        written = write_parquet(rows, public, mode=0o644, name="the release")
+        (with_id,) = read_parquet(public, connection).aggregate("count(thread_id)").fetchall()[0]
+    return Renamed(written - with_id, written - before)
+
+
+def _with_new_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: bytes) -> pa.Table:
+    """The entries of a ledger with their new ids, sorted by them: stage_id, rank, LEDGER_SCHEMA."""
+    relation = read_parquet(ledger, connection, "ledger")
+    with redact_engine_errors("ledger must have the columns thread_id, thread and user"):
+        entries = (
+            relation.select(*map(duckdb.ColumnExpression, LEDGER_SCHEMA.names))
+            .order("thread, thread_id")
+            .to_arrow_table()
+            .rename_columns(["stage_id", "thread", "user"])
+        )
+        ids = thread_ids(len(entries), key)
+        order = id_order(ids)
+        return (
+            entries.take(pa.array(order))
+            .append_column("thread_id", hexadecimal(ids[order]))
+            .append_column("rank", pa.array(np.arange(len(ids))))
+        )
