@@ -11,6 +11,7 @@ import dagster as dg
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+from setanon_core.errors import InvalidParameterError
 from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.checks import data_docs_folder
@@ -100,6 +101,7 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
                 result = _read(config, _time_window(context), connection, **upstream)
+                _check_users(config.k, result.accepted)
             counts = {
                 keys.LINES: result.lines,
                 keys.ACCEPTED: result.accepted_lines,
@@ -128,6 +130,18 @@ def _read(
         write_parquet(upstream, path)
         source = replace(config.source, uri=str(path), table=None)
         return read_source(source, window, connection=connection)
+
+
+def _check_users(k: int, accepted: DuckDBPyRelation) -> None:
+    """Raise if there are fewer users than k: no later stage could publish anything."""
+    column = "user" if "user" in accepted.columns else "record"
+    query = f'count(DISTINCT "{column}") AS n'
+    [(users,)] = accepted.aggregate(query).fetchall()
+    if users < k:
+        raise InvalidParameterError(
+            f"k must be at most the number of {column}s of the source; got k = {k} for {users} "
+            f"{column}s. Set a lower k, or add data of more users."
+        )
 
 
 def _threads_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:

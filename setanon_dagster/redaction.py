@@ -8,6 +8,7 @@ import dagster as dg
 import duckdb
 
 from setanon_core.errors import SetanonError
+from setanon_dagster.storage.resource_errors import resource_sentence
 
 
 @contextmanager
@@ -15,7 +16,7 @@ def redact_errors(*, retry: bool = False) -> Iterator[None]:
     """Pass on messages of `SetanonError`; of other errors, only class and code location.
 
     `SetanonError` is not retried, except where a file was not available. Other errors are retried
-    if `retry` is set.
+    if `retry` is set. Errors of disk, memory and processes get a sentence that says what to do.
     """
     try:
         yield
@@ -25,6 +26,8 @@ def redact_errors(*, retry: bool = False) -> Iterator[None]:
     except dg.Failure:
         raise
     except Exception as error:  # noqa: BLE001 - no message may get into the event log
+        if (sentence := resource_sentence(error)) is not None:
+            raise dg.Failure(sentence, allow_retries=retry) from None
         # `from None`: message and traceback may quote a query or a user.
         location = extract_tb(error.__traceback__)[-1]
         raise dg.Failure(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from setanon_core.errors import InvalidParameterError, SetanonError
+from setanon_dagster.storage.resource_errors import resource_sentence
 
 
 class BadArgumentError(click.ClickException):
@@ -39,6 +40,8 @@ def _sentence(error: Exception, command: str) -> str:
             f"setanon {command} requires {error.name}, which is not installed. Run: pip install "
             "'setanon[dagster]'"
         )
+    if (sentence := resource_sentence(error)) is not None:
+        return sentence
     frame = extract_tb(error.__traceback__)[-1]
     return (
         f"Internal error: {type(error).__name__} in {frame.name}, line {frame.lineno} of "

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from threadpoolctl import threadpool_limits
 
 from setanon_core.runtime.executor import use_executor
+from setanon_dagster.runtime.parent_exit import exit_with_parent
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
@@ -32,6 +33,7 @@ def start_processes(workers: int, *, ignore_interrupts: bool = False) -> Process
 
 
 def _initialize(ignore_interrupts: bool) -> None:  # noqa: FBT001 - the pool passes positionals only
+    exit_with_parent()
     if ignore_interrupts:
         signal(SIGINT, SIG_IGN)
     threadpool_limits(1, "blas")

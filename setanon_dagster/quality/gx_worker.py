@@ -17,6 +17,7 @@ from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask, sig
 from typing import TYPE_CHECKING, Final, Self
 
 from setanon_dagster.runtime.gc_imports import imports_without_gc
+from setanon_dagster.runtime.parent_exit import exit_with_parent
 
 if TYPE_CHECKING:
     from setanon_dagster.quality.promises import ReleasePromises
@@ -110,6 +111,7 @@ def validate(
 
 def _serve(pipe: Pipe) -> None:
     """Main function of the worker: import, validate one release, end."""
+    exit_with_parent()
     signal(SIGTERM, _exit)
     warnings.simplefilter("ignore")  # as in a run
     # A failed import is reported by the validation.

@@ -7,7 +7,6 @@ from pathlib import Path
 from secrets import token_hex
 
 import duckdb
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from setanon_core.errors import InvalidParameterError
@@ -53,6 +52,8 @@ def connect(
                 f"or 2 for cores; got {value!r}."
             ) from None
     if spill:
+        import pyarrow as pa  # not needed by `setanon verify`
+
         # A registered table lives as long as the database; then the temporary folder is removed.
         pin = pa.table({"spill": [spill]})
         connection.register(f"spill_{token_hex(8)}", pin)

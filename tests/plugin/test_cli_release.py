@@ -157,11 +157,20 @@ def test_rejected_lines_are_counted_by_reason(tmp_path):
 
 def test_refused_release_exits_1_and_leaves_latest_unchanged(out):
     before = latest(out)
-    result = call("release", out.parent / "log.tsv", "--k", 7, "--out", out)
+    result = call("release", out.parent / "log.tsv", "--k", 6, "--out", out)
     assert result.exit_code == 1
-    assert "Error: k = 7 must leave something to publish; 11 threads were" in result.stderr
+    assert "Error: k = 6 must leave something to publish; 11 threads were" in result.stderr
     assert latest(out) == before
     assert "published, " not in result.stdout
+
+
+def test_k_larger_than_the_number_of_users_is_refused_when_the_source_is_read(out):
+    before = latest(out)
+    result = call("release", out.parent / "log.tsv", "--k", 1_000_000, "--out", out)
+    assert result.exit_code == 1
+    assert "got k = 1000000 for 6 users. Set a lower k" in result.stderr
+    assert "clusters" not in result.stderr, "no later stage runs"
+    assert latest(out) == before
 
 
 def test_failed_check_exits_1_with_the_name_of_the_check(out, monkeypatch):

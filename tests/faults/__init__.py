@@ -1,0 +1,1 @@
+"""Fault injection: killed processes, full disks and other faults during releases; `make faults`."""
