@@ -27,6 +27,7 @@ class Containment:
         first, _, ranks = records.distinct
         distinct = records.take(first)
         self._width = max(records.width, 1)
+        self._n_users = records.n_users
         self._users = int(records.users.max(initial=0)) + 1
         self._cells = distinct.rows * self._width + distinct.items  # ascending
         by_item = np.argsort(distinct.items, kind="stable")
@@ -45,7 +46,7 @@ class Containment:
         order = np.lexsort((self._frequency_of(sets.items), sets.rows))
         items = sets.items[order]
         nonempty = np.flatnonzero(sets.sizes)
-        counts[sets.sizes == 0] = len(np.unique(self._owners))
+        counts[sets.sizes == 0] = self._n_users
         for part in self._parts(nonempty, self._frequency_of(items[sets.offsets[nonempty]])):
             counts[part] = self._count_part(part, items, sets)
         return counts
