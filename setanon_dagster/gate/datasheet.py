@@ -22,7 +22,7 @@ Thread ids are hashes under a secret key. Rows are sorted by them, so their orde
 
 - {promise}
 - {owners}
-- The files contain no user, time or click of the source, and not its order.
+{typed}- The files contain no user, time or click of the source, and not its order.
 
 A verifier that shares no code with the anonymizer has checked this file.
 
@@ -72,7 +72,8 @@ the private ledger before publication.
 - {links}
 - Two releases about the same users, of other times or with other parameters, may together reveal
   more than each of them. Their thread ids are unrelated.
-- Added keywords were not typed by the user of the thread: do not interpret single threads.
+{combined}- Added keywords were not typed by the user of the thread: do not interpret single
+  threads.
 
 ## How to cite
 
@@ -123,19 +124,31 @@ _LINKS: Final = {
     "query": "An attacker may be able to link several queries of one user.",
 }
 
+_TYPED: Final = (
+    "- At least {k} {unit}s of the source have each set whole, each of them in one thread.\n"
+)
+_COMBINED: Final = (
+    "- A set may combine keywords that fewer than {k} {unit}s typed in one thread "
+    "(`combinations: any`).\n"
+)
+
 
 def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
     """Build the data sheet from the certificate only, so that both agree."""
     form, owners = certificate["format"], certificate["min_owners"]
     cost, verdict = certificate["cost"], certificate["verdict"]
     unit, digest = certificate["unit"], certificate["sha256"]["threads.parquet"]
+    parameters = certificate["parameters"]
+    typed = parameters.get("combinations") == "typed"
     return _SHEET.format(
         name=name,
         kind=_KINDS[form],
         columns=_COLUMNS[form],
         traces=_TRACES[form],
-        thread=_THREADS[certificate["parameters"].get("unit", "thread")],
-        links=_LINKS[certificate["parameters"].get("unit", "thread")],
+        thread=_THREADS[parameters.get("unit", "thread")],
+        links=_LINKS[parameters.get("unit", "thread")],
+        typed=_TYPED.format(k=certificate["k"], unit=unit) if typed else "",
+        combined="" if typed else _COMBINED.format(k=certificate["k"], unit=unit),
         k=certificate["k"],
         records=verdict["records"],
         groups=verdict["groups"],
@@ -143,7 +156,7 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         owners=f"At least {owners} {unit}s of the source have each keyword."
         if owners
         else f"Keywords of few {unit}s may be included: `min_owners` was 0.",
-        parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in certificate["parameters"].items()),
+        parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in parameters.items()),
         digest=digest,
         full=f"{name}-{digest[:12]}",
         unit=unit,

@@ -44,6 +44,8 @@ def page(report: Report) -> str:
     """Render the report as one self-contained HTML file; equal reports give equal bytes."""
     certificate = report.certificate
     k, unit = report.k, certificate["unit"]
+    parameters = certificate["parameters"]
+    typed, record = parameters.get("combinations") == "typed", parameters.get("unit", "thread")
     template = _environment().get_template("report.html.j2")
     return template.render(
         report=report,
@@ -55,8 +57,8 @@ def page(report: Report) -> str:
         tables=tables,
         sharing=SHARING,
         figures=dict.fromkeys(FIGURES) | {each.name: each for each in _figures(report)},
-        promised=promised(unit, k, certificate["min_owners"]),
-        not_promised=not_promised(unit, k, certificate["format"]),
+        promised=promised(unit, k, certificate["min_owners"], typed=typed),
+        not_promised=not_promised(unit, k, certificate["format"], typed=typed, record=record),
     )
 
 

@@ -28,6 +28,7 @@ ROUNDS: Final[Mapping[str, str]] = {
     "reopen": "new groups where they save most",
     "reassign": "threads reassigned to nearer groups",
     "perturb": "perturbation and local search",
+    "typed_centers": "sets replaced by those that k users typed",
 }
 
 PROMISED: Final[Mapping[str, str]] = {
@@ -67,13 +68,25 @@ NOT_PROMISED: Final = (
         "k-anonymity is not differential privacy. It hides which of at least {k} {unit}s a set "
         "belongs to, not that one of them has it; what they all have in common can be learned."
     ),
-    "An attacker may be able to link several threads of one user.",
     (
         "Two releases about the same users, for other periods or with other parameters, may "
         "reveal more together than each of them alone."
     ),
     "The ledger, or the secret together with the source, is enough to reverse the release.",
 )
+
+TYPED: Final = "At least {k} {unit}s of the source have each set whole, each in one thread."
+COMBINED: Final = "A set may combine keywords that fewer than {k} {unit}s typed in one thread."
+"""What `combinations` any and typed say about the published sets."""
+
+LINKS: Final[Mapping[str, str]] = {
+    "thread": "An attacker may be able to link several threads of one user.",
+    "session": "A thread is all queries of one user (unit: session). Users with very many queries "
+    "have several threads, which an attacker may be able to link.",
+    "query": "A thread is one query (unit: query). An attacker may be able to link several queries "
+    "of one user.",
+}
+"""What can be linked, by the parameter `unit`."""
 
 SHARING: Final[Mapping[str, str]] = {
     "public": "May be shared: the published files contain the same information.",
@@ -93,19 +106,28 @@ def cause(name: str, least: int, unit: str) -> str:
     return CAUSES[name].format(least=least, unit=unit)
 
 
-def promised(unit: str, k: int, owners: int) -> list[str]:
-    """Guarantees of a release; `owners` is `min_owners`."""
+def promised(unit: str, k: int, owners: int, *, typed: bool = False) -> list[str]:
+    """Guarantees of a release; `owners` is `min_owners`, `typed` whether combinations are typed."""
     return [
         PROMISED[unit].format(k=k),
         (OWNERS if owners else NO_OWNERS).format(owners=owners, unit=unit),
+        *([TYPED.format(k=k, unit=unit)] if typed else []),
         *ALWAYS_PROMISED,
     ]
 
 
-def not_promised(unit: str, k: int, form: str) -> list[str]:
-    """Limits of the guarantees; `form` is the format of the release."""
+def not_promised(
+    unit: str, k: int, form: str, *, typed: bool = False, record: str = "thread"
+) -> list[str]:
+    """Limits of the guarantees; `form` is the format, `record` the parameter `unit`."""
     first, *others = NOT_PROMISED
-    return [first.format(k=k, unit=unit), UNCHANGED[form].format(k=k), *others]
+    return [
+        first.format(k=k, unit=unit),
+        UNCHANGED[form].format(k=k),
+        LINKS[record],
+        *([] if typed else [COMBINED.format(k=k, unit=unit)]),
+        *others,
+    ]
 
 
 def printable(text: str) -> str:

@@ -171,3 +171,11 @@ def test_data_sheet_says_what_a_thread_is_for_the_unit_of_the_release(
     sheet = " ".join(datasheet("demo", certificate | {"parameters": parameters}).split())
     assert f"A thread is {meaning}" in sheet
     assert links in sheet
+
+
+@pytest.mark.parametrize("combinations", ["any", "typed"])
+def test_data_sheet_says_whether_k_users_typed_each_set_whole(certificate, combinations):
+    parameters = certificate["parameters"] | {"combinations": combinations}
+    sheet = " ".join(datasheet("demo", certificate | {"parameters": parameters}).split())
+    assert ("have each set whole, each of them in one thread" in sheet) == (combinations == "typed")
+    assert ("A set may combine keywords" in sheet) == (combinations == "any")
