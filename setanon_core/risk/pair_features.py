@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from setanon_core.columns.arrays import Ints, concat_ranges, earlier_occurrences, offsets_of
+from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of
 from setanon_core.columns.sets import Sets
+from setanon_core.risk.associations import Associations
 from setanon_core.risk.thread_columns import PublishedThreads, QueryWords
+from setanon_core.risk.thread_habits import range_means, thread_habits
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +28,7 @@ TOPICS: Final = 32
 POWER_ITERATIONS: Final = 4
 """Iterations of the decomposition that yields the topic vectors."""
 
-CONTENT: Final = 8
+CONTENT: Final = 9
 """Number of features that compare contents; the others compare style and shape."""
 
 
@@ -45,6 +47,9 @@ class PairFeatures:
 
     interests: Floats
     """Such vectors from keywords that occur together in threads of one known user."""
+
+    associations: Associations
+    """How much more often than expected known users have two keywords, in different threads."""
 
     habits: Floats
     """Style and shape of each thread, standardized."""
@@ -68,6 +73,7 @@ class PairFeatures:
             queries,
             _topic_vectors(keywords, keywords, rng),
             _topic_vectors((members @ keywords).tocsr(), keywords, rng),
+            Associations.of(members, keywords),
             _standardize(thread_habits(published, distinct)),
         )
 
@@ -89,8 +95,20 @@ class PairFeatures:
             np.log1p(shared_queries),
             (self.topics[left] * self.topics[right]).sum(axis=1),
             (self.interests[left] * self.interests[right]).sum(axis=1),
+            self._association(left, right),
         )
         return np.column_stack((*content, -distance, product))
+
+    def _association(self, left: Ints, right: Ints) -> Floats:
+        """Mean association of a keyword of one thread and a keyword of the other."""
+        begins = self.keywords.indptr[:-1].astype(np.int64)
+        words = self.keywords.indices.astype(np.int64)
+        sizes = np.diff(self.keywords.indptr).astype(np.int64)
+        one = concat_ranges(begins[left], sizes[left])
+        per_word = np.repeat(sizes[right], sizes[left])
+        other = concat_ranges(np.repeat(begins[right], sizes[left]), per_word)
+        strengths = self.associations.of_pairs(np.repeat(words[one], per_word), words[other])
+        return range_means(strengths, offsets_of(sizes[left] * sizes[right]))
 
 
 def unsupervised_scores(features: Floats) -> Floats:
@@ -112,69 +130,6 @@ def weighted_matrix(sets: Sets) -> sparse.csr_matrix:
     return sparse.csr_matrix(
         (weight[sets.items], sets.items, sets.offsets), shape=(len(sets), sets.width)
     )
-
-
-def thread_habits(published: PublishedThreads, distinct: QueryWords) -> Floats:
-    """Style and shape of each thread: lengths, popularity, digits, addresses, order, repetition."""
-    sets = published.keywords
-    texts = distinct.vocabulary
-    length = np.fromiter(map(len, texts), np.float64, len(texts))
-    digits = np.fromiter((not text.isalpha() for text in texts), np.float64, len(texts))
-    address = np.fromiter(("." in text for text in texts), np.float64, len(texts))
-    popularity = np.log1p(np.bincount(sets.items, minlength=len(texts)))
-    columns = [np.log1p(sets.sizes)]
-    columns += [_means(each[sets.items], sets.offsets) for each in (length, digits, address)]
-    columns.append(_means(popularity[sets.items], sets.offsets))
-    if published.has_lists:
-        columns += _list_habits(published, distinct, popularity)
-    return np.column_stack(columns)
-
-
-def _list_habits(
-    published: PublishedThreads, distinct: QueryWords, popularity: Floats
-) -> list[Floats]:
-    """Number and repetition of queries, their numbers of words, and the order of their words."""
-    queries, offsets = published.queries, published.offsets
-    counts = np.diff(offsets)
-    thread = np.repeat(np.arange(len(counts)), counts)
-    repeated = (np.diff(queries, prepend=-1) == 0) & (np.diff(thread, prepend=-1) == 0)
-    first = earlier_occurrences(thread, queries) == 0
-    sizes = np.diff(distinct.offsets)
-    rising, rare_first = _word_order(distinct, popularity)
-    return [
-        np.log1p(counts),
-        np.log1p(np.bincount(thread[first], minlength=len(counts))),
-        _means(repeated.astype(np.float64), offsets),
-        _means(sizes[queries].astype(np.float64), offsets),
-        _means(rising[queries], offsets),
-        _means(rare_first[queries], offsets),
-    ]
-
-
-def _word_order(distinct: QueryWords, popularity: Floats) -> tuple[Floats, Floats]:
-    """For each query, the mean over adjacent words: in alphabetical order; rarer word first.
-
-    A pair in this order counts 1, in the opposite order -1.
-    """
-    sizes = np.diff(distinct.offsets)
-    pairs = np.maximum(sizes - 1, 0)
-    left = concat_ranges(distinct.offsets[:-1], pairs)
-    one, other = distinct.words[left], distinct.words[left + 1]
-    order = sorted(range(len(distinct.vocabulary)), key=distinct.vocabulary.__getitem__)
-    rank = np.empty(len(order))
-    rank[order] = np.arange(len(order))
-    bounds = offsets_of(pairs)
-    return (
-        _means(np.sign(rank[other] - rank[one]), bounds),
-        _means(np.sign(popularity[other] - popularity[one]), bounds),
-    )
-
-
-def _means(values: Floats, offsets: Ints) -> Floats:
-    """The mean of each range of values; 0 for empty ranges."""
-    sums = np.concatenate(([0.0], np.cumsum(values)))
-    means: Floats = np.diff(sums[offsets]) / np.maximum(np.diff(offsets), 1)
-    return means
 
 
 def _standardize(columns: Floats) -> Floats:

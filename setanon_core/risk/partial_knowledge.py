@@ -6,8 +6,9 @@ then the attacker is assumed to have linked all published threads of each user, 
 bound. A person is singled out if all candidates belong to one user.
 
 Candidates of keywords or one query are the threads (or users) that have all of them. Candidates of
-all keywords or all queries are the nearest threads, by the number of keywords that differ at the
-same position of the list, so that edits do not hide a thread.
+all keywords are the nearest threads, by the number of keywords that differ; candidates of all
+queries too, by the keywords that differ at the same position of the list, then by the queries. So
+edits do not hide a thread.
 
 Paper:      none.
 Guarantee:  exact for the sampled persons; deterministic for a seed.
@@ -17,11 +18,10 @@ Deviation:  none.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from setanon_core.columns.arrays import (
     Ints,
@@ -33,9 +33,9 @@ from setanon_core.columns.arrays import (
 from setanon_core.columns.sets import Sets
 from setanon_core.risk.attack_data import AttackData
 from setanon_core.risk.containment import count_users, find_supersets
-from setanon_core.risk.thread_columns import PublishedThreads, TypedThreads
-
-Scope = Literal["thread", "person"]
+from setanon_core.risk.knowledge_outcomes import KnowledgeOutcome, PartialKnowledge, Scope
+from setanon_core.risk.nearest_sets import nearest_sets
+from setanon_core.risk.thread_columns import QueryWords, TypedThreads
 
 KNOWN: Final = (1, 2, 4, 8)
 """Numbers of known keywords."""
@@ -43,77 +43,8 @@ KNOWN: Final = (1, 2, 4, 8)
 PERSONS: Final = 1000
 """Persons sampled by default."""
 
-NEAREST_BATCH: Final = 64
-"""Persons whose nearest threads are computed at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeOutcome:
-    """What one kind of knowledge achieves; each person is in one of the last five counts."""
-
-    knowledge: str
-    """"random keywords", "rarest keywords", "one query", "all keywords" or "all queries"."""
-
-    scope: Scope
-    """What is known about: one thread of the person, or all of them."""
-
-    known: int | None
-    """Maximum number of known keywords; None for queries and for all keywords."""
-
-    persons: int
-    correct: int
-    """Persons singled out: the only candidate user is the person."""
-
-    wrong: int
-    """Persons for whom another user is the only candidate."""
-
-    below_k: int
-    """Persons with 2 to k - 1 candidate users."""
-
-    at_least_k: int
-    """Persons with at least k candidate users."""
-
-    none: int
-    """Persons without a candidate."""
-
-    @property
-    def correct_share(self) -> float:
-        """Share of the persons singled out correctly; 0 without persons."""
-        return self.correct / max(self.persons, 1)
-
-    @property
-    def singled_out(self) -> int:
-        """Persons with one candidate user, correct or not."""
-        return self.correct + self.wrong
-
-    @property
-    def sentence(self) -> str:
-        """The share of persons found."""
-        amount = "" if self.known is None else f"up to {self.known} "
-        scope = "one thread" if self.scope == "thread" else "all threads"
-        return (
-            f"Knowing {amount}{self.knowledge} of {scope} singles out {self.correct} of "
-            f"{self.persons} persons correctly ({self.correct_share:.1%}), {self.wrong} wrongly; "
-            f"{self.at_least_k} have at least k candidates."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PartialKnowledge:
-    """The result of `partial_knowledge`: one outcome per kind of knowledge."""
-
-    k: int
-    outcomes: tuple[KnowledgeOutcome, ...]
-
-    def worst(self, scope: Scope = "thread") -> KnowledgeOutcome:
-        """The outcome with most persons singled out correctly, for knowledge of this scope."""
-        outcomes = [outcome for outcome in self.outcomes if outcome.scope == scope]
-        return max(outcomes, key=lambda outcome: outcome.correct_share)
-
-    @property
-    def sentence(self) -> str:
-        """The sentence of the worst outcome for knowledge of one thread."""
-        return self.worst().sentence
+KEYWORD_WEIGHT: Final = 1 << 20
+"""Weight of a keyword at a position, in multiples of the weight of an equal query."""
 
 
 def partial_knowledge(
@@ -131,12 +62,13 @@ def partial_knowledge(
     n = int(typed.users.max(initial=-1)) + 1
     person_sets = _union_by(typed.users, typed.keywords, n).take(people)
     linked = _union_by(published.known_users, published.keywords, n)
-    views = _Views.of_sets(published)
+    views = _Views.of(published.keywords, published.set_ranks(), published.known_users)
     owners = np.bincount(_union_by(typed.users, typed.keywords, n).items, minlength=1)
     sets = typed.keywords.take(threads)
     outcomes = []
     for knowledge in ("random keywords", "rarest keywords"):
-        for scope, sought in (("thread", sets), ("person", person_sets)):
+        scopes: tuple[tuple[Scope, Sets], ...] = ("thread", sets), ("person", person_sets)
+        for scope, sought in scopes:
             key = rng.random(len(sought.items))
             if knowledge == "rarest keywords":
                 key += owners[sought.items]
@@ -146,19 +78,17 @@ def partial_knowledge(
                     pairs = views.users_of(*_supersets(views.sets, some))
                 else:
                     pairs = _supersets(linked, some)
-                outcomes.append(
-                    _outcome((knowledge, scope, amount), pairs, people, data.k)  # type: ignore[arg-type]
-                )
+                outcomes.append(_outcome((knowledge, scope, amount), pairs, people, data.k))
     queries = _one_query(rng, typed, threads)
     pairs = _threads_with_query(data, views, queries)
     outcomes.append(_outcome(("one query", "thread", None), pairs, people, data.k))
-    whole = [("all keywords", _Views.of_sets(published), sets)]
+    pairs = views.users_of(*nearest_sets(views.sets, sets))
+    outcomes.append(_outcome(("all keywords", "thread", None), pairs, people, data.k))
     if published.has_lists:
-        positions = _positioned(data, typed.queries, typed.offsets).take(threads)
-        whole.append(("all queries", _Views.of_lists(data), positions))
-    for knowledge, of_what, known_sets in whole:
-        pairs = of_what.users_of(*nearest_sets(of_what.sets, known_sets))
-        outcomes.append(_outcome((knowledge, "thread", None), pairs, people, data.k))
+        typed_lists, published_lists, weights = _lists_as_sets(data)
+        views = _Views.of(published_lists, published.list_ranks(), published.known_users)
+        pairs = views.users_of(*nearest_sets(views.sets, typed_lists.take(threads), weights))
+        outcomes.append(_outcome(("all queries", "thread", None), pairs, people, data.k))
     return PartialKnowledge(data.k, tuple(outcomes))
 
 
@@ -171,17 +101,8 @@ class _Views:
     offsets: Ints
 
     @classmethod
-    def of_sets(cls, published: PublishedThreads) -> "_Views":
-        return cls._of(published.keywords, published.set_ranks(), published.known_users)
-
-    @classmethod
-    def of_lists(cls, data: AttackData) -> "_Views":
-        published = data.published
-        positioned = _positioned(data, published.queries, published.offsets)
-        return cls._of(positioned, published.list_ranks(), published.known_users)
-
-    @classmethod
-    def _of(cls, sets: Sets, ranks: Ints, users: Ints) -> "_Views":
+    def of(cls, sets: Sets, ranks: Ints, users: Ints) -> "_Views":
+        """Views by number; threads with one number have equal sets."""
         distinct = sets.take(first_positions(ranks))
         width = int(users.max(initial=0)) + 1
         pairs = sorted_unique(ranks * width + users)
@@ -210,37 +131,6 @@ def _outcome(
         at_least_k=int(((counts > 1) & (counts >= k)).sum()),
         none=int((counts == 0).sum()),
     )
-
-
-def nearest_sets(sets: Sets, sought: Sets) -> tuple[Ints, Ints]:
-    """All pairs (position in `sought`, position in `sets`) at the least distance of the sought set.
-
-    The distance is the number of items that one of both has; sets without a common item are no
-    candidates.
-
-    >>> sets = Sets(np.array([1, 2, 1, 3]), np.array([0, 2, 4]))
-    >>> [pairs.tolist() for pairs in nearest_sets(sets, Sets(np.array([1, 3]), np.array([0, 2])))]
-    [[0], [1]]
-    """
-    width = max(sets.width, sought.width, 1)
-    holders = _matrix(sets, width).T.tocsr()
-    wanted = _matrix(sought, width)
-    rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for low in range(0, len(sought), NEAREST_BATCH):
-        common = (wanted[low : low + NEAREST_BATCH] @ holders).tocoo()
-        row, column = common.row.astype(np.int64), common.col.astype(np.int64)
-        distance = sought.sizes[low + row] + sets.sizes[column] - 2 * common.data
-        least = np.full(NEAREST_BATCH, np.iinfo(np.int64).max)
-        np.minimum.at(least, row, distance)
-        nearest = distance == least[row]
-        rows.append(low + row[nearest])
-        found.append(column[nearest])
-    return np.concatenate(rows), np.concatenate(found)
-
-
-def _matrix(sets: Sets, width: int) -> sparse.csr_matrix:
-    ones = np.ones(len(sets.items), np.int64)
-    return sparse.csr_matrix((ones, sets.items, sets.offsets), shape=(len(sets), width))
 
 
 def _supersets(sets: Sets, sought: Sets) -> tuple[Ints, Ints]:
@@ -298,17 +188,36 @@ def _threads_with_query(data: AttackData, views: _Views, queries: Ints) -> tuple
     )
 
 
-def _positioned(data: AttackData, queries: Ints, offsets: Ints) -> Sets:
-    """Each thread as the set of its pairs of position in the list and keyword."""
-    distinct = data.distinct
-    width = max(len(distinct.vocabulary), 1)
+def _lists_as_sets(data: AttackData) -> tuple[Sets, Sets, Ints]:
+    """Typed and published threads as sets of what is at each position of their lists; weights.
+
+    An item is a pair of a position and a keyword, or of a position and a query. Queries have a
+    small weight: they decide, by the order and repetition of words, between equal distances.
+    """
+    typed, published = data.typed, data.published
+    typed_cells, typed_sizes = _list_cells(data.distinct, typed.queries, typed.offsets)
+    cells, sizes = _list_cells(data.distinct, published.queries, published.offsets)
+    # Renumbered, because positions may be large.
+    distinct, items = np.unique(np.concatenate((typed_cells, cells)), return_inverse=True)
+    vocabulary = len(data.distinct.vocabulary)
+    is_keyword = distinct % (vocabulary + len(data.distinct.offsets)) < vocabulary
+    columns = ((items[: len(typed_cells)], typed_sizes), (items[len(typed_cells) :], sizes))
+    of_typed, of_published = (
+        _union_by(np.arange(len(n)), Sets.unchecked(items=each, offsets=offsets_of(n)), len(n))
+        for each, n in columns
+    )
+    return of_typed, of_published, np.where(is_keyword, KEYWORD_WEIGHT, 1)
+
+
+def _list_cells(distinct: QueryWords, queries: Ints, offsets: Ints) -> tuple[Ints, Ints]:
+    """Pairs of position and keyword or query as numbers, by thread; and their count per thread."""
+    width = len(distinct.vocabulary) + len(distinct.offsets)
     position = np.arange(len(queries)) - np.repeat(offsets[:-1], np.diff(offsets))
     sizes = np.diff(distinct.offsets)[queries]
     words = distinct.words[concat_ranges(distinct.offsets[:-1][queries], sizes)]
-    cells = np.repeat(position, sizes) * width + words
-    per_thread = offsets_of(sizes)[offsets]
-    return _union_by(
-        np.arange(len(offsets) - 1),
-        Sets.unchecked(items=cells, offsets=per_thread),
-        len(offsets) - 1,
-    )
+    word_cells = np.repeat(position, sizes) * width + words
+    query_cells = position * width + len(distinct.vocabulary) + queries
+    # Each query's own cell is placed after its words.
+    ends = np.cumsum(sizes)
+    cells = np.insert(word_cells, ends, query_cells)
+    return cells, np.diff(offsets_of(sizes + 1)[offsets])

@@ -37,7 +37,7 @@ LINEUP: Final = 100
 LINEUPS: Final = 500
 """Lineups tried by default."""
 
-MIN_USERS: Final = 2
+MIN_USERS: Final = 4
 """Users with two threads that each half must have."""
 
 
@@ -118,7 +118,10 @@ def _fit_and_test(
     (train, test), (pairs, lineups) = halves, sizes
     published = data.published
     rng = np.random.default_rng((seed, 1))
-    known = np.flatnonzero(np.isin(published.known_users, train))
+    # Interests and weights are learned from different users: the interests of a user predict the
+    # user's own pairs too well.
+    profiled, train = np.split(train, [len(train) * 2 // 3])
+    known = np.flatnonzero(np.isin(published.known_users, profiled))
     features = PairFeatures.of(published, data.distinct, known, seed)
     same = np.arange(2 * pairs) < pairs
     model = fit_logistic(features.of_pairs(*users.sample_pairs(rng, train, pairs)), same)
@@ -128,7 +131,7 @@ def _fit_and_test(
     targets, candidates = users.sample_lineups(rng, test, lineups)
     lineup_scores = model.scores(features.of_pairs(targets.ravel(), candidates.ravel()))
     return Stitching(
-        users=len(train) + len(test),
+        users=len(profiled) + len(train) + len(test),
         pairs=pairs,
         auc=area_under_curve(scores, same),
         auc_unsupervised=area_under_curve(unsupervised_scores(tested), same),
