@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterator
 from setanon_core.risk.attack_data import AttackData
 from setanon_core.risk.combinations import CombinationOwners, combination_owners
 from setanon_core.risk.homogeneity import Homogeneity, homogeneity
-from setanon_core.risk.partial_knowledge import (
-    KnowledgeOutcome,
-    PartialKnowledge,
-    partial_knowledge,
-)
+from setanon_core.risk.knowledge_outcomes import KnowledgeOutcome, PartialKnowledge
+from setanon_core.risk.partial_knowledge import partial_knowledge
 from setanon_core.risk.stitching import Stitching, stitching
 from setanon_core.risk.views import ViewCounts, ViewUniqueness, view_uniqueness
 from setanon_dagster.risk.attack_result import Attacked, AttackResult, RiskFigure, figure
