@@ -1,6 +1,6 @@
 """Hypothesis profiles: `ci` runs fixed examples, `dev` random ones. BLAS on one core.
 
-`mutants` runs fixed examples and does not shrink those that fail.
+`mutants` runs few fixed examples and does not shrink those that fail.
 """
 
 import os
@@ -13,6 +13,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)
 settings.register_profile("dev", print_blob=True, deadline=None)
 settings.register_profile(
-    "mutants", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
+    "mutants",
+    settings.get_profile("ci"),
+    max_examples=30,
+    phases=[Phase.explicit, Phase.generate],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

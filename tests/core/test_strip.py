@@ -52,6 +52,7 @@ def test_exactly_the_unpublishable_items_and_records_are_removed(data, drawn, mi
     assert stripped.cost == len(data.items) - sum(map(len, remaining))
     assert stripped.empty == sum(not s for s in sets)
     assert stripped.barred == len(barred)
+    assert stripped.withdrawn == len(sets) - len(positions)
 
 
 @settings(max_examples=100)

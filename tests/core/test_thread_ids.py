@@ -1,14 +1,25 @@
 """Thread ids: unique, keyed, sorted, and different for other data or parameters."""
 
+from dataclasses import fields, replace
 from hashlib import shake_256
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setanon_core import ReleaseParams, anonymize_log
+from setanon_core import Baskets, ReleaseParams, anonymize_log
+from setanon_core.pipeline.baskets import threads_of_baskets
+from setanon_core.pipeline.group_threads import group_threads
 from setanon_core.pipeline.log import threads_of_log
-from setanon_core.pipeline.thread_ids import fingerprint, id_order, thread_ids
+from setanon_core.pipeline.thread_ids import (
+    NOT_HASHED,
+    assign_thread_ids,
+    fingerprint,
+    id_order,
+    release_key,
+    thread_ids,
+)
 
 SECRET = b"for tests only"
 
@@ -65,3 +76,88 @@ def test_every_keyword_of_every_thread_changes_the_fingerprint(other):
 
     assert first != second
     assert first == fingerprint(threads_of_log(rows[::-1], params))
+
+
+OTHER = {
+    "k": 3,
+    "method": "paper",
+    "grouper": "star",
+    "operations": "deletions",
+    "min_owners": 1,
+    "seed": 1,
+    "p": 3,
+    "identity": "minhash",
+    "secret": b"another",
+}
+
+
+@pytest.mark.parametrize("parameter", [*OTHER, "spelling"])
+def test_the_key_depends_on_the_secret_and_on_all_parameters_that_change_groups(parameter):
+    params = ReleaseParams(2, secret=SECRET)
+    changed = replace(params, **{parameter: OTHER.get(parameter, "as_typed")})
+
+    keys = {release_key(params, b"data"), release_key(changed, b"data")}
+
+    assert len(keys) == (1 if parameter == "spelling" else 2)
+    assert release_key(params, b"data") != release_key(params, b"other data")
+
+
+def test_every_parameter_is_hashed_or_listed_as_not_hashed():
+    names = {field.name for field in fields(ReleaseParams)}
+
+    assert names >= NOT_HASHED
+    assert names >= OTHER.keys()
+    assert not (OTHER.keys() - {"secret"}) & NOT_HASHED
+
+
+def test_ids_with_equal_first_halves_are_ordered_by_their_second_halves():
+    rows = [[7] * 8 + [n] * 8 for n in (5, 255, 0, 128)] + [[1] * 16, [255] * 16]
+    ids = np.array(rows, np.uint8)
+
+    ordered = ids[id_order(ids)].tolist()
+
+    assert ordered == sorted(rows)
+
+
+ROWS = [("ann", 1, "pine"), ("ann", 2, "red wine"), ("bob", 1, "pine"), ("cem", 1, "pine")]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        [("dora", 1, "pine"), ("dora", 2, "red wine"), *ROWS[2:]],  # another name
+        [("ann", 1, "pine"), ("bob", 1, "pine"), ("bob", 2, "red wine"), ("cem", 1, "pine")],
+        [*ROWS, ("cem", 2, "red wine")],  # one more thread
+        [("ann", 1, "red wine"), ("ann", 2, "pine"), *ROWS[2:]],  # threads in another order
+        [*ROWS[:3], ("cem", 1, "pine pine")],  # a repeated keyword
+    ],
+)
+def test_users_and_their_threads_change_the_fingerprint(changed):
+    params = ReleaseParams(2)
+
+    assert fingerprint(threads_of_log(ROWS, params)) != fingerprint(threads_of_log(changed, params))
+
+
+def test_the_names_of_baskets_change_the_fingerprint():
+    table = {"item": ["tea", "tea"], "user": ["ann", "bob"]}
+    baskets = [
+        Baskets.from_data({**table, "record": names}, user="user")
+        for names in (["r1", "r2"], ["r1", "r3"], ["r2", "r1"])
+    ]
+
+    first, second, third = (fingerprint(threads_of_baskets(each)) for each in baskets)
+
+    assert first != second
+    assert first == third
+
+
+def test_published_threads_are_in_the_order_of_their_ids():
+    log = [(f"u{n}", 1, "pine") for n in range(20)] + [("v", 1, "unique")]
+    params = ReleaseParams(2, secret=SECRET)
+    threads = threads_of_log(log, params)
+
+    order, ids = assign_thread_ids(threads, group_threads(threads, params), params)
+
+    assert sorted(order.tolist()) == list(range(20))
+    assert ids.tolist() == sorted(ids.tolist())
+    assert order.tolist() != sorted(order.tolist())

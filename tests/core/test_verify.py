@@ -109,7 +109,22 @@ def test_users_of_another_length_are_refused(users):
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), [CANARY], np.ones(2)])
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        None,
+        NAN,
+        np.float64("nan"),
+        [CANARY],
+        np.ones(2),
+        (1, NAN),
+        (1, (NAN, 2)),
+        frozenset({1, NAN}),
+    ],
+)
 def test_a_published_record_without_a_user_is_refused(missing):
     with pytest.raises(MalformedInputError, match="record 1 has none") as caught:
         verify([{CANARY}, {CANARY}], 2, users=["u", missing])
@@ -147,3 +162,33 @@ def test_records_that_are_not_a_sequence_are_refused(records):
 def test_verdict_is_true_only_without_violations():
     assert verify([{"a"}, {"a"}], k=2)
     assert not verify([{"a"}, {"b"}], k=2)
+
+
+@pytest.mark.parametrize("users", [np.array([["u", "v"], ["u", "w"]]), np.ones((2, 1))])
+def test_users_that_are_a_table_are_refused(users):
+    with pytest.raises(MalformedInputError, match="users must be one column"):
+        verify([{"a"}, {"a"}], 2, users=users)
+
+
+def test_users_may_be_tuples():
+    assert verify([{"a"}, {"a"}], 2, users=[(1, "x"), (1, "y")]).smallest_group == 2
+    assert verify([{"a"}, {"a"}], 2, users=[(1, "x"), (1, "x")]).smallest_group == 1
+
+
+class Column:
+    """A column of another library: iterating gives scalars, which are never None."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __iter__(self):
+        return iter([["scalar"]] * len(self.values))
+
+    def to_pylist(self):
+        return self.values
+
+
+def test_columns_of_other_libraries_are_converted_to_lists():
+    verdict = verify(Column([["a"], None, ["b"]]), 2, users=Column(["u", None, "v"]))
+
+    assert (verdict.records, verdict.groups, verdict.violations) == (2, 2, 2)

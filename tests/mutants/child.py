@@ -43,6 +43,14 @@ class MutantFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.tree, str(self.path), "exec"), module.__dict__)  # noqa: S102
 
 
+class FastTestsFirst:
+    """Pytest plugin: tests with many examples run last, since one failed test ends the run."""
+
+    def pytest_collection_modifyitems(self, items) -> None:
+        """Sort the tests; the order is otherwise unchanged."""
+        items.sort(key=lambda item: hasattr(getattr(item, "obj", None), "hypothesis"))
+
+
 @dataclass(frozen=True, slots=True)
 class Process:
     """A forked process that runs tests, and its private folder for temporary files."""
@@ -88,7 +96,7 @@ def run_tests(tests: Sequence[str], finder: MutantFinder | None, folder: str) ->
     # Only plugins are concerned, which the parent imported already.
     ignored = "ignore::pytest.PytestAssertRewriteWarning"
     options = ["-x", "-q", "-W", ignored, "-p", "no:cacheprovider", f"--basetemp={folder}/base"]
-    return int(pytest.main([*options, *tests]) != pytest.ExitCode.OK)
+    return int(pytest.main([*options, *tests], plugins=[FastTestsFirst()]) != pytest.ExitCode.OK)
 
 
 def poll(process: Process) -> str | None:

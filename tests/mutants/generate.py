@@ -123,6 +123,8 @@ def _mutable_nodes(tree: ast.Module) -> Iterator[tuple[Path, ast.AST]]:
             yield path, node
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Raise):
             continue
+        if isinstance(node, ast.keyword) and node.arg in CHECKED_ONLY:
+            continue
         for field, value in ast.iter_fields(node):
             if field in {"annotation", "returns", "decorator_list", "bases", "ctx", "type_params"}:
                 continue
