@@ -24,6 +24,7 @@ from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of, run_sta
 from setanon_core.columns.sets import Sets
 from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords.spelling import common_spellings, restore_typed_words
+from setanon_core.lists.share import share_lists
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Keywords, Queries, concat_queries
 from setanon_core.runtime.executor import map_ordered
@@ -53,11 +54,17 @@ class EditTargets:
     as_typed: bool
     """Whether each thread keeps its own spelling of an item."""
 
+    users: Ints
+    """The user of each thread."""
+
+    sharing_users: int | None
+    """Minimum number of users who share every list of queries; None: each thread keeps its own."""
+
 
 def edit_in_batches(
     typed: Queries, keywords: Keywords, targets: EditTargets
 ) -> tuple[Queries, int]:
-    """The queries to publish, sorted by group, and the number of respelled words."""
+    """The queries to publish, batch by batch, and the number of respelled words."""
     # Batches may be sent to other processes, which do not need the texts.
     keywords = replace(keywords, vocabulary=())
     edited, respellings, done = [], 0, 0
@@ -123,7 +130,12 @@ def _batch(typed: Queries, keywords: Keywords, targets: EditTargets, rows: Ints)
     queries = typed.take(rows)
     threads, local = np.unique(queries.threads, return_inverse=True)
     groups, labels = np.unique(targets.labels[threads], return_inverse=True)
-    renumbered = replace(targets, labels=labels, centers=targets.centers.take(groups))
+    renumbered = replace(
+        targets,
+        labels=labels,
+        centers=targets.centers.take(groups),
+        users=targets.users[threads],
+    )
     return _Batch(replace(queries, threads=local), keywords, renumbered, threads)
 
 
@@ -143,8 +155,11 @@ def _edit_batch(batch: _Batch) -> tuple[Queries, int]:
             f"min_owners = {targets.owners} users must have typed every published keyword; "
             f"{rare} keywords have fewer. Nothing was returned. This is a bug in setanon."
         )
-    narrow = words.astype(typed.words.dtype)
-    return Queries(narrow, edited.offsets, batch.threads[edited.threads]), respelled
+    published = replace(edited, words=words)
+    if targets.sharing_users is not None:
+        published = share_lists(published, labels, targets.users, targets.sharing_users)
+    narrow = published.words.astype(typed.words.dtype)
+    return Queries(narrow, published.offsets, batch.threads[published.threads]), respelled
 
 
 def _positions(cells: Ints, ascending: Ints) -> Ints:

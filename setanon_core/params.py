@@ -117,6 +117,12 @@ class PublishedParams(Params):
                 "identity must be exact with combinations typed: users who typed an item may have "
                 "typed other keywords than the published one; got minhash."
             )
+        if self.format == "queries" and self.spelling == "as_typed":
+            raise InvalidParameterError(
+                "spelling must be common with format queries, since k users do not share lists "
+                "with spellings as typed; got as_typed. Use format edited or sets, which can be "
+                "published if k users share the sets."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """Build a release from grouped threads: spelling, edits, ids, verification.
 
 Paper:      section 5.4.
-Guarantee:  the keyword set of every published thread is shared by threads of at least k users; it
-            is verified on the returned texts.
+Guarantee:  what is published of a thread is shared by threads of at least k users: the list of its
+            queries (format `queries`) or its set of keywords (`edited`, `sets`). It is verified on
+            the returned texts.
 Complexity: that of the stages; everything is held in memory.
 Deviation:  that of the stages.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -71,6 +72,8 @@ def edit_threads(
         item_centers(result),
         params.required_owners,
         as_typed=params.spelling == "as_typed",
+        users=threads.records.users,
+        sharing_users=params.k if params.format == "queries" else None,
     )
     edited, respellings = edit_in_batches(threads.typed, threads.keywords, targets)
     return edited, release_cost(threads, result, respellings)
@@ -105,11 +108,17 @@ def format_release(
 
 
 def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
-    """Verify the texts of a release, tokenized again, with the users of the ledger."""
+    """Verify the texts of a release with the users of the ledger.
+
+    Format `queries`: the exact texts of each list. Format `edited`: the texts, tokenized again.
+    """
     tokenizer = params.tokenizer or tokenize
-    sets: dict[str, Collection[str]]
+    sets: dict[str, Collection[Hashable]]
     if isinstance(release, SetRelease):
         sets = dict(zip(release.thread_ids, release.keywords, strict=True))
+    elif params.format == "queries":
+        # A list as the only item of a set: equal sets are equal lists.
+        sets = {thread_id: [texts] for thread_id, texts in _texts(release, ledger).items()}
     else:
         keywords: dict[str, set[str]] = {thread_id: set() for thread_id in ledger.thread_ids}
         for thread_id, query in zip(release.thread_ids, release.queries, strict=True):
@@ -120,14 +129,24 @@ def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> V
     return verify(list(sets.values()), params.k, users=[users[thread_id] for thread_id in sets])
 
 
+def _texts(release: QueryRelease, ledger: Ledger) -> dict[str, tuple[tuple[int, str], ...]]:
+    """Positions and texts of the queries of each thread, by position."""
+    texts: dict[str, list[tuple[int, str]]] = {thread_id: [] for thread_id in ledger.thread_ids}
+    rows = zip(release.thread_ids, release.positions, release.queries, strict=True)
+    for thread_id, position, query in rows:
+        texts[thread_id].append((position, query))
+    return {thread_id: tuple(sorted(queries)) for thread_id, queries in texts.items()}
+
+
 def require_anonymous(verdict: Verdict, params: ReleaseParams) -> None:
     """Refuse a release that violates k-anonymity, except with `spelling="as_typed"`.
 
     Spellings as typed are not shared by k users; the caller decides whether to publish them.
     """
     if params.spelling == "common" and not verdict.ok:
+        what = "list of queries" if params.format == "queries" else "set of keywords"
         raise NotAnonymousError(
-            f"the keywords of every published thread must be shared by k = {params.k} users; "
+            f"the {what} of every published thread must be shared by k = {params.k} users; "
             f"{verdict.violations} threads violate this. Nothing was returned. A tokenizer must "
             "return its own keywords when they are joined by spaces."
         )

@@ -70,7 +70,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     >>> log = [("ann", 1, "pine straw"), ("bob", 2, "pine straw mulch"), ("cem", 3, "straw, pine")]
     >>> result = anonymize_log(log, k=3)
     >>> sorted(result.release.queries)
-    ['pine straw', 'pine straw', 'straw pine']
+    ['pine straw', 'pine straw', 'pine straw']
     >>> result.cost
     ReleaseCost(k=3, 3 threads, 7 keywords, cost 1, retained 85.7%)
     """

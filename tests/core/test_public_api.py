@@ -490,7 +490,7 @@ def test_users_may_be_a_series(users):
 def test_reprs_show_counts_and_no_data():
     result = release_log_of({**LOG, "user": [CANARY, "bob", CANARY, "ann", "bob", "dan"]})
 
-    assert repr(result.release) == "QueryRelease(4 threads, 5 queries)"
+    assert repr(result.release) == "QueryRelease(4 threads, 6 queries)"
     assert repr(result.ledger) == "Ledger(4 threads, 3 users)"
     assert repr(result.cost) == ("ReleaseCost(k=2, 5 threads, 9 keywords, cost 1, retained 88.9%)")
     assert repr(Log(*LOG.values())) == "Log(6 queries)"

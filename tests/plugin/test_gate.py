@@ -232,8 +232,8 @@ def test_as_typed_spellings_that_are_not_k_anonymous_are_refused(tmp_path):
         (user, "2006-03-01 08:00:00", f"{word} pie")
         for user, word in zip(("ann", "bob", "cem"), words, strict=True)
     ]
-    parameters = {"identity": "minhash", "spelling": "as_typed", "min_owners": 0}
-    config = release_config(tmp_path, rows, **parameters)
+    as_typed = {"identity": "minhash", "spelling": "as_typed", "format": "edited"}
+    config = release_config(tmp_path, rows, min_owners=0, **as_typed)
     result = materialize(config)
     assert result.metadata["anonymized_threads"]["setanon/threads"] == len(rows), "all in one group"
     assert refused(result)

@@ -32,7 +32,7 @@ def case_study():
     sessions = [(f"other-{number}", session) for number, session in enumerate(OTHER_SESSIONS)]
     sessions.insert(5, (USER, SESSION))
     rows = [(user, time, query) for user, queries in sessions for time, query in enumerate(queries)]
-    result = anonymize_log(rows, k=3, secret=b"case study")
+    result = anonymize_log(rows, k=3, format="edited", secret=b"case study")
     release, ledger = result.release, result.ledger
     ids = {
         thread_id

@@ -1,0 +1,1 @@
+"""Lists of queries that at least k users of a group share: the format `queries`."""
