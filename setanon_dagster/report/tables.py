@@ -194,7 +194,7 @@ def risk_table(report: Report, result: AttackResult) -> Table:
     columns = ("raw log", "this release", "paper's method")
     shown = 3 if has_paper(report.risk) else 2
     return Table(
-        result.name,
+        f"{result.name}: figures",
         ("figure", *columns[:shown]),
         tuple((each.name, *each.cells[:shown]) for each in result.figures),
     )
