@@ -100,7 +100,7 @@ def failing_gate(browser: Browser, server: Server) -> None:
     with _page(browser, width, height, COLLAPSE_NAVIGATION) as page:
         page.goto(server.url + CHECKS_PAGE)
         expect(page.get_by_text("This does not hold: Every published set")).to_be_visible()
-        expect(page.get_by_text("exposed_threads").first).to_be_visible()
+        expect(page.get_by_text("violating_sets").first).to_be_visible()
         # Cut off the navigation bar on the left and the plots below.
         left = _box(page.get_by_role("link", name="Assets").first)["x"] - MARGIN
         below = _box(page.get_by_text("Plots", exact=True))["y"] - MARGIN

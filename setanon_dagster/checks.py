@@ -20,7 +20,7 @@ import dagster as dg
 from setanon_core.params import Format, Params
 from setanon_dagster.metadata_keys import LINES, OUTSIDE
 from setanon_dagster.quality.gx_worker import validate
-from setanon_dagster.quality.promises import PROMISES, ReleasePromises
+from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.stage_counts import (
     CLUSTER_CHECKS,
     LINE_CHECKS,
@@ -70,7 +70,7 @@ def build_checks(  # noqa: PLR0913 - parameters, each by name
     values = {"k": k, "min_owners": promises.min_owners, "format": format}
     release_checks = {
         check: StageCheck(Template(description).substitute(values))
-        for check, description in PROMISES.items()
+        for check, description in promised_checks(format).items()
     }
     raw = "raw_log" if "raw_log" in keys else "raw_baskets"
     upstream = [stage for stage in (raw, "threads", "clusters") if stage in keys]

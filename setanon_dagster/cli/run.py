@@ -51,6 +51,8 @@ class Outcome:
 
     folder: Path | None = None
     certificate: Mapping[str, Any] = field(default_factory=dict)
+    """The exact certificate, which is private."""
+
     counts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Metadata of each asset, by the last part of its key."""
 
@@ -74,7 +76,8 @@ def run_release(config: ReleaseConfig, observer: ReleaseObserver) -> Outcome:
     published = outcome.counts.get("release", {}).get(keys.FOLDER)
     if success and published is not None:
         outcome.folder = Path(published)
-        outcome.certificate = json.loads((outcome.folder / CERTIFICATE).read_text("utf-8"))
+        exact = config.private / outcome.folder.name / CERTIFICATE
+        outcome.certificate = json.loads(exact.read_text("utf-8"))
     elif not outcome.failures:
         outcome.failures.append("The run must publish a release; it did not. Run it again.")
     return outcome

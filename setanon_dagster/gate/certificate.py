@@ -1,17 +1,23 @@
-"""The certificate of a release: parameters, costs, verdict and digest. It contains no data."""
+"""The certificates of a release: parameters, costs, verdict and digest. They contain no data.
 
+The exact certificate is private. The public one has rounded counts of the source: see
+`rounded_counts`.
+"""
+
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import FORMATS
 from setanon_core.ranges import check_choice
+from setanon_dagster.gate.rounded_counts import round_up, rounded_costs
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
@@ -21,7 +27,7 @@ from setanon_dagster.verifier.verdict import FileVerdict
 
 Plain = str | int | float | None
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """Version of docs/certificate.schema.json; raised when a field changes its meaning."""
 
 COSTS: Final = (
@@ -29,6 +35,12 @@ COSTS: Final = (
     "lower_bound", "factor", "retained",
 )  # fmt: skip
 """Columns of the cost report that are certified."""
+
+PRIVATE_COUNTS: Final = frozenset({"smallest_group"})
+"""Counts of the verdict that are not published: they are counted in users, with the ledger."""
+
+ROUNDED_COUNTS: Final = ("exposed_threads", "single_user_threads")
+"""Counts of the verdict that are rounded, because they are counted in users."""
 
 
 def published_parameters(
@@ -104,8 +116,8 @@ def build_certificate(
     costs: Mapping[str, Plain],
     verdict: FileVerdict,
     unit: str = "user",
-) -> dict[str, object]:
-    """Build the certificate; equal releases have equal certificates."""
+) -> dict[str, Any]:
+    """Build the exact certificate; equal releases have equal certificates."""
     try:
         setanon_version = version("setanon")
     except PackageNotFoundError:
@@ -122,3 +134,23 @@ def build_certificate(
         "verdict": {each.name: getattr(verdict, each.name) for each in fields(FileVerdict)},
         "versions": {"setanon": setanon_version, "duckdb": version("duckdb")},
     }
+
+
+def public_certificate(exact: Mapping[str, Any]) -> dict[str, Any]:
+    """The certificate to publish: without exact counts of the source and of users."""
+    verdict = exact["verdict"]
+    records = verdict["records"]
+    public = {name: n for name, n in verdict.items() if name not in PRIVATE_COUNTS}
+    for name in ROUNDED_COUNTS:
+        if public[name]:
+            public[name] = min(round_up(public[name]), records)
+    return {
+        **exact,
+        "cost": rounded_costs(exact["cost"], records, verdict["keywords"]),
+        "verdict": public,
+    }
+
+
+def certificate_text(certificate: Mapping[str, Any]) -> str:
+    """The contents of a certificate file."""
+    return json.dumps(certificate, indent=2, allow_nan=False) + "\n"

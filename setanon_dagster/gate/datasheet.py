@@ -1,7 +1,10 @@
 """The data sheet of a release: contents, method, verification, and what is not promised."""
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import Any, Final
+
+from setanon_dagster.verifier.exposure import exposure_warning
 
 _SHEET: Final = """\
 # Data sheet of {name}
@@ -9,8 +12,8 @@ _SHEET: Final = """\
 ## What this is
 
 {kind} of {records} threads, made k-anonymous with k = {k}. {thread}
-The {records} threads have {groups} different sets of keywords.
-
+The {records} threads have {different}.
+{warning}
 | file | contents |
 |---|---|
 | `threads.parquet` | {columns} |
@@ -43,26 +46,29 @@ Keywords that too few {unit}s share were deleted. Threads without remaining keyw
 
 | | |
 |---|---:|
-| threads of the source | {threads} |
-| threads withdrawn | {withdrawals} |
-| keywords of the source | {keywords} |
-| keywords deleted, including those of withdrawn threads | {deletions} |
-| keywords added | {additions} |
-| keywords published in the spelling of other {unit}s | {respellings} |
+| threads of the source | at most {threads} |
+| threads withdrawn | fewer than {withdrawals} |
+| keywords of the source | at most {keywords} |
+| keywords deleted, including those of withdrawn threads | fewer than {deletions} |
+| keywords added | fewer than {additions} |
+| keywords published in the spelling of other {unit}s | fewer than {respellings} |
 | share of keywords retained, minus the added ones | {retained} |
 | lower bound: every release with this k deletes and adds at least | {lower_bound} |
 | deleted and added keywords divided by the lower bound | {factor} |
+
+Counts of the source are rounded to two significant digits and to hundreds at least. Exact counts of
+two releases could reveal what one person contributes.
 
 ## How to verify
 
 ```sh
 sha256sum threads.parquet   # {digest}
-setanon verify threads.parquet --k {k}
+setanon verify .            # in the folder of these three files
 ```
 
-The first command shows that this is the certified file. The second checks, from the file alone,
-that at least {k} threads have each set. That they belong to at least {k} {unit}s was verified with
-the private ledger before publication.
+The first command shows that this is the certified file. The second checks the three files, and from
+`threads.parquet` alone that at least {k} threads have each {shared}. That they belong to at least
+{k} {unit}s was verified with the private ledger before publication.
 
 ## What is not promised
 
@@ -98,13 +104,19 @@ _KINDS: Final = {
     "queries": "The queries",
     "edited": "The edited queries",
 }
+_SHARED: Final = {"sets": "set", "queries": "list of queries", "edited": "set"}
+"""What at least k users share."""
+
+_WHOLE: Final = {
+    "sets": "Every set of keywords is published, letter for letter, for",
+    "queries": "Every list of queries (text, order, number and repetition) is published for",
+    "edited": "Every set of keywords is published, letter for letter, for",
+}
 _PROMISES: Final = {
-    "user": "Every set of keywords is published, letter for letter, for threads of at least {k} "
-    "different\n  users. Several threads of one user count once. The rarest set has {smallest} "
-    "users.",
-    "record": "The source has no users, so **every record counts as a user**: each set is "
-    "published, letter for\n  letter, for at least {k} records, which may belong to one person. "
-    "The rarest set has {smallest} records.",
+    "user": "{whole} threads of at least\n  {k} different users. Several threads of one user count "
+    "once.",
+    "record": "The source has no users, so **every record counts as a user**.\n  {whole} at least "
+    "{k}\n  records, which may belong to one person.",
 }
 _TRACES: Final = {
     "sets": "The number of threads with a set is published unchanged.",
@@ -134,12 +146,13 @@ _COMBINED: Final = (
 
 
 def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
-    """Build the data sheet from the certificate only, so that both agree."""
+    """Build the data sheet from the public certificate only, so that both agree."""
     form, owners = certificate["format"], certificate["min_owners"]
     cost, verdict = certificate["cost"], certificate["verdict"]
-    unit, digest = certificate["unit"], certificate["sha256"]["threads.parquet"]
-    parameters = certificate["parameters"]
+    k, unit, parameters = certificate["k"], certificate["unit"], certificate["parameters"]
+    digest = certificate["sha256"]["threads.parquet"]
     typed = parameters.get("combinations") == "typed"
+    limits = {"retained": "at least ", "factor": "at most "}
     return _SHEET.format(
         name=name,
         kind=_KINDS[form],
@@ -147,12 +160,14 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         traces=_TRACES[form],
         thread=_THREADS[parameters.get("unit", "thread")],
         links=_LINKS[parameters.get("unit", "thread")],
-        typed=_TYPED.format(k=certificate["k"], unit=unit) if typed else "",
-        combined="" if typed else _COMBINED.format(k=certificate["k"], unit=unit),
-        k=certificate["k"],
+        typed=_TYPED.format(k=k, unit=unit) if typed else "",
+        combined="" if typed else _COMBINED.format(k=k, unit=unit),
+        k=k,
         records=verdict["records"],
-        groups=verdict["groups"],
-        promise=_PROMISES[unit].format(k=certificate["k"], smallest=verdict["smallest_group"]),
+        different=_different(verdict),
+        warning=_warning(certificate),
+        shared=_SHARED[form],
+        promise=_PROMISES[unit].format(k=k, whole=_WHOLE[form]),
         owners=f"At least {owners} {unit}s of the source have each keyword."
         if owners
         else f"Keywords of few {unit}s may be included: `min_owners` was 0.",
@@ -161,7 +176,29 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         full=f"{name}-{digest[:12]}",
         unit=unit,
         version=certificate["versions"]["setanon"],
-        **{label: _cell(value) for label, value in cost.items()},
+        **{
+            label: _cell(value) if value is None else limits.get(label, "") + _cell(value)
+            for label, value in cost.items()
+        },
+    )
+
+
+def _different(verdict: Mapping[str, int]) -> str:
+    sets = f"{verdict['groups']} different sets of keywords"
+    if not verdict["lists"]:
+        return sets
+    return f"{sets}\nand {verdict['lists']} different lists of queries"
+
+
+def _warning(certificate: Mapping[str, Any]) -> str:
+    """The warning of the format "edited", as a quoted paragraph."""
+    if certificate["format"] != "edited":
+        return ""
+    text = exposure_warning(
+        certificate["verdict"], certificate["k"], certificate["unit"], "at most "
+    )
+    return (
+        "\n" + fill(f"**Warning.** {text}", 98, initial_indent="> ", subsequent_indent="> ") + "\n"
     )
 
 

@@ -5,7 +5,6 @@ Guarantee:  `latest` always points to a complete, verified release, the old or t
             Equal threads give equal bytes and therefore the same release name.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -19,8 +18,10 @@ from setanon_dagster.gate.assign_ids import Renamed, id_key, stored_secret, writ
 from setanon_dagster.gate.certificate import (
     Plain,
     build_certificate,
+    certificate_text,
     certified_costs,
     counted_unit,
+    public_certificate,
     published_parameters,
 )
 from setanon_dagster.gate.datasheet import datasheet
@@ -34,7 +35,7 @@ from setanon_dagster.gate.public_folder import (
     store_private_files,
     switch_latest,
 )
-from setanon_dagster.gate.staging import copy_private, write_public
+from setanon_dagster.gate.staging import copy_private, write_private, write_public
 from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.temporary import (
     UNPUBLISHED,
@@ -165,16 +166,24 @@ def publish(
         ledger = opened.enter_context(hold_file(staged_private / LEDGER, LEDGER))
         digest = threads.digest()
         verdict = verify_file(
-            threads.path, k, ledger.path, words=clusters, min_owners=spec.owners, **limits
+            threads.path,
+            k,
+            ledger.path,
+            format="sets" if spec.format == "sets" else "edited",
+            words=clusters,
+            min_owners=spec.owners,
+            **limits,
         )
         if parameters.get("combinations") == "typed":
             require_typed_sets(threads.path, clusters, k, limits)
         wrong_entries = wrong_ledger_entries(ledger.path, clusters, **limits)
         costs = certified_costs(stages.get("cost_report", files.cost_report), parameters)
         _check_verdict(verdict, wrong_entries, renamed, costs)
-        certificate = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
+        exact = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
+        write_private(staged_private / CERTIFICATE, certificate_text(exact))
+        certificate = public_certificate(exact)
         texts = {
-            CERTIFICATE: json.dumps(certificate, indent=2, allow_nan=False) + "\n",
+            CERTIFICATE: certificate_text(certificate),
             DATASHEET: datasheet(spec.name, certificate),
         }
         for name, text in texts.items():

@@ -133,17 +133,21 @@ class ExpectEverySetToHaveKUsers(CountsExpectation):
     counts = ("users", "sets", "threads")
 
     def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Count sets of too few users; each user of a set has at least one thread with it."""
-        sizes = _without_zero_row(batch)
-        too_few = sizes["users"] < self.k
-        impossible = (sizes["sets"] == 0) | (sizes["threads"] < sizes["sets"] * sizes["users"])
-        return {
-            "sets": int(sizes["sets"].sum()),
-            "threads": int(sizes["threads"].sum()),
-            "smallest_group": int(sizes["users"].min()) if len(sizes) else 0,
-            "exposed_threads": int(sizes.loc[too_few, "threads"].sum()),
-            "violations": int(sizes.loc[too_few, "sets"].sum() + impossible.sum()),
-        }
+        """Count threads with a set of too few users, as the verifier does."""
+        return _shared_by_k(batch, "sets", self.k)
+
+
+class ExpectEveryListToHaveKUsers(CountsExpectation):
+    """Expect at least k users to share every published list of queries."""
+
+    k: int = pydantic.Field(ge=2, description="Minimum number of users that share a list.")
+    success_keys = ("k",)
+    promise = "every_list_has_k_users"
+    counts = ("users", "lists", "threads")
+
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count threads with a list of too few users, as the verifier does."""
+        return _shared_by_k(batch, "lists", self.k)
 
 
 class ExpectEveryKeywordToHaveOwners(CountsExpectation):
@@ -240,6 +244,23 @@ class ExpectEditsToMatchTheCostReport(CountsExpectation):
             **{name: int(reported[name]) for name in shown if name in reported},
             "violations": int(wrong.sum()) + missing,
         }
+
+
+def _shared_by_k(batch: pd.DataFrame, shared: str, k: int) -> dict[str, int]:
+    """Count sets or lists, and threads with one of too few users.
+
+    Each user of a set or list has at least one thread with it: other counts are impossible.
+    """
+    sizes = _without_zero_row(batch)
+    too_few = sizes["users"] < k
+    impossible = (sizes[shared] == 0) | (sizes["threads"] < sizes[shared] * sizes["users"])
+    return {
+        shared: int(sizes[shared].sum()),
+        "threads": int(sizes["threads"].sum()),
+        "fewest_users": int(sizes["users"].min()) if len(sizes) else 0,
+        f"violating_{shared}": int(sizes.loc[too_few, shared].sum()),
+        "violations": int(sizes.loc[too_few, "threads"].sum() + impossible.sum()),
+    }
 
 
 def _without_zero_row(batch: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import Final
 from setanon_core.params import Format
 
 PROMISES: Final[Mapping[str, str]] = {
+    "every_list_has_k_users": "Every published list of queries is shared by at least $k users.",
     "every_set_has_k_users": "Every published set of keywords is shared by at least $k users.",
     "every_keyword_has_owners": "At least $min_owners users typed each published keyword.",
     "thread_ids_are_unique": "Every thread id is a keyed hash, published once, with one user.",
@@ -15,6 +16,19 @@ PROMISES: Final[Mapping[str, str]] = {
     "edits_match_the_cost_report": "A recount of the edits gives the numbers of the cost report.",
 }
 """Name and description of each check; Dagster and the Data Docs show both."""
+
+
+SHARED_LISTS: Final = frozenset[str]()
+"""Formats that promise k users for every list of queries."""
+
+
+def promised_checks(form: Format) -> dict[str, str]:
+    """Name and description of the checks of a format: only "queries" promises shared lists."""
+    return {
+        name: description
+        for name, description in PROMISES.items()
+        if form in SHARED_LISTS or name != "every_list_has_k_users"
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,12 @@ def user_counts(connection: Connection, form: Format) -> "pd.DataFrame":
     return _frame(connection, ("users", "sets", "threads"), group_sizes(connection))
 
 
+def list_counts(connection: Connection, form: Format) -> "pd.DataFrame":
+    """Numbers of lists of queries and threads by users per list."""
+    create_release_tables(connection, form)
+    return _frame(connection, ("users", "lists", "threads"), group_sizes(connection, "lists"))
+
+
 def owner_counts(connection: Connection, form: Format, enough: int) -> "pd.DataFrame":
     """Number of published keywords by their number of owners, counted up to `enough`."""
     create_release_tables(connection, form)
@@ -77,6 +83,7 @@ def id_counts(connection: Connection, form: Format) -> "pd.DataFrame":
                     - (SELECT count(*) FROM release_threads), count(DISTINCT thread))
                 FROM ledger) AS distinct_ids,
             (SELECT coalesce(sum(malformed), 0)::BIGINT FROM groups)
+                + (SELECT wrong_groups FROM row_counts)
                 + (SELECT count(*) FROM anonymized_threads WHERE {no_position}) AS malformed,
             -- Threads without an entry, entries without a thread, entries with a wrong user.
             (SELECT count(*) - count(thread) FROM release_threads)

@@ -18,22 +18,11 @@ from setanon_dagster.verifier.release_format import (
     layout_of,
     rows_with_previous,
     sets_of_spellings,
+    sorted_thread_spellings,
     thread_spellings,
 )
 from setanon_dagster.verifier.sql import Connection, execute, query_counts
 from setanon_dagster.verifier.user_groups import users_per_set
-
-ROWS: Final = {
-    "queries": """SELECT thread_id, "group", coalesce(query, '') AS query
-        FROM anonymized_threads""",
-    "sets": 'SELECT thread_id, "group", keywords FROM anonymized_threads',
-}
-
-WRONG_GROUP: Final = {
-    "queries": 'min("group") IS NULL OR min("group") <> max("group") AS wrong_group',
-    "sets": '"group" IS NULL AS wrong_group',
-}
-"""A thread must have one group."""
 
 MALFORMED_SPELLING: Final = {
     "queries": f"{has_empty_keyword(SPELLED_LIST['queries'])} AS malformed_spelling",
@@ -46,7 +35,11 @@ ROW_KEY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
 
 
 def create_row_counts(connection: Connection, form: Format) -> None:
-    """Create the table `row_counts`: rows, distinct rows and threads of the release."""
+    """Create the table `row_counts`: rows, distinct rows and threads of the release.
+
+    `unsorted` are rows that do not follow the row before them; `wrong_groups` are rows or threads
+    without a group, or with another group than the thread has: a thread must have one group.
+    """
     check_choice("format", form, FORMATS)
     layout = layout_of(form)
     # Sorted rows are counted in one pass; otherwise distinct rows and threads are counted.
@@ -55,37 +48,53 @@ def create_row_counts(connection: Connection, form: Format) -> None:
         f"""CREATE TEMP TABLE IF NOT EXISTS row_counts AS
         SELECT count(*) AS rows, count(*) AS distinct_rows,
             count(*) FILTER (thread_id IS DISTINCT FROM previous_id) AS threads,
-            count(*) FILTER ((thread_id IS NOT NULL AND position IS NOT NULL
-                AND CASE WHEN thread_id = previous_id THEN position > previous_position
-                ELSE previous_id IS NULL OR thread_id > previous_id END) IS NOT TRUE) AS unsorted
-        FROM ({rows_with_previous(layout, "anonymized_threads")})""",
+            count(*) FILTER ("group" IS NULL
+                OR (thread_id = previous_id AND "group" <> previous_group)) AS wrong_groups,
+            count(*) FILTER ((CASE WHEN thread_id = previous_id
+                THEN position = previous_position + 1
+                ELSE (previous_id IS NULL OR thread_id > previous_id) AND position = 0 END)
+                IS NOT TRUE) AS unsorted
+        FROM ({rows_with_previous(layout, "anonymized_threads", "group")})""",
     )
-    if query_counts(connection, "SELECT unsorted FROM row_counts")["unsorted"]:
+    if _is_unsorted(connection):
         execute(
             connection,
             f"""CREATE OR REPLACE TEMP TABLE row_counts AS SELECT count(*) AS rows,
             count(DISTINCT {ROW_KEY[layout]}) AS distinct_rows,
-            count(DISTINCT thread_id) AS threads, 0 AS unsorted FROM anonymized_threads""",
+            count(DISTINCT thread_id) AS threads,
+            (SELECT count(*) FROM (SELECT thread_id FROM anonymized_threads GROUP BY thread_id
+                HAVING count(*) > count("group") OR min("group") <> max("group"))) AS wrong_groups,
+            (SELECT unsorted FROM row_counts) AS unsorted FROM anonymized_threads""",
         )
 
 
+def _is_unsorted(connection: Connection) -> bool:
+    return query_counts(connection, "SELECT unsorted FROM row_counts")["unsorted"] > 0
+
+
 def create_release_tables(connection: Connection, form: Format) -> None:
-    """Create the tables `row_counts`, `release_threads` and `groups`.
+    """Create the tables `row_counts`, `release_threads`, `groups` and `lists`.
 
     `release_threads` has one row per published thread and ledger entry. `groups` has per set: its
     users and threads; `typed`, the threads that the source has; `retained`, the keywords of the
-    set that their users typed in these threads; `malformed`, the threads with a malformed id,
-    group or text.
+    set that their users typed in these threads; `malformed`, the threads with a malformed id or
+    text. `lists` has the users and threads per list of queries; it is empty for "sets".
     """
     create_row_counts(connection, form)
     layout = layout_of(form)
-    spellings = thread_spellings(layout, ROWS[layout], WRONG_GROUP[layout])
+    if _is_unsorted(connection):
+        spellings = thread_spellings(layout, "anonymized_threads")
+    else:
+        spellings = sorted_thread_spellings(layout, "anonymized_threads")
     execute(
         connection,
         f"""CREATE TEMP TABLE IF NOT EXISTS release_threads AS SELECT thread, "user", spelling,
-            wrong_group OR NOT coalesce({WELL_FORMED_ID}, false) AS malformed
+            NOT coalesce({WELL_FORMED_ID}, false) AS malformed
         FROM ({spellings}) LEFT JOIN ledger USING (thread_id)""",
     )
+    lists = f"""SELECT spelling AS keywords, "user" FROM release_threads
+        WHERE {layout == "queries"}"""
+    execute(connection, f"CREATE TEMP TABLE IF NOT EXISTS lists AS {users_per_set(lists, {})}")
     sets = sets_of_spellings("release_threads", SET_OF_SPELLING[layout], MALFORMED_SPELLING[layout])
     members = f"""SELECT sets.keywords, release_threads."user", clusters.words,
             malformed OR coalesce(malformed_spelling, true) AS malformed

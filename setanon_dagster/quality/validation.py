@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from setanon_dagster.quality.data_docs import make_offline
-from setanon_dagster.quality.promises import PROMISES, ReleasePromises
+from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.release_counts import (
     column_types,
     edit_counts,
     id_counts,
+    list_counts,
     owner_counts,
     stage_rows,
     user_counts,
@@ -61,6 +62,7 @@ def run_expectations(
 
     If a check could not run, no Data Docs are written, and those of an earlier run are removed.
     """
+    checks = promised_checks(promises.format)
     outcomes: dict[str, CheckOutcome] = {}
     batches: dict[str, pd.DataFrame] = {}
     try:
@@ -71,7 +73,7 @@ def run_expectations(
                 except Exception as error:  # noqa: BLE001 - a check that could not run has failed
                     outcomes[name] = CheckOutcome.of_error(error)
     except Exception as error:  # noqa: BLE001
-        outcomes |= {name: CheckOutcome.of_error(error) for name in PROMISES if name not in batches}
+        outcomes |= {name: CheckOutcome.of_error(error) for name in checks if name not in batches}
     if docs is not None:
         shutil.rmtree(docs, ignore_errors=True)
     try:
@@ -82,18 +84,17 @@ def run_expectations(
         if docs is not None and not any(outcome.error for outcome in outcomes.values()):
             _write_data_docs(context, docs)
     except Exception as error:  # noqa: BLE001
-        outcomes |= {
-            name: CheckOutcome.of_error(error) for name in PROMISES if name not in outcomes
-        }
-    return {name: outcomes[name] for name in PROMISES}
+        outcomes |= {name: CheckOutcome.of_error(error) for name in checks if name not in outcomes}
+    return {name: outcomes[name] for name in checks}
 
 
 def _batches(
     connection: Connection, promises: ReleasePromises
 ) -> dict[str, Callable[[], "pd.DataFrame"]]:
-    """For each promise, the function that counts its batch."""
+    """For each promise of the format, the function that counts its batch."""
     form, k, min_owners = promises.format, promises.k, promises.min_owners
-    return {
+    counts = {
+        "every_list_has_k_users": lambda: list_counts(connection, form),
         "every_set_has_k_users": lambda: user_counts(connection, form),
         "every_keyword_has_owners": lambda: owner_counts(connection, form, max(k, min_owners)),
         "thread_ids_are_unique": lambda: id_counts(connection, form),
@@ -101,6 +102,7 @@ def _batches(
         "every_row_is_accounted_for": lambda: stage_rows(connection, form, k),
         "edits_match_the_cost_report": lambda: edit_counts(connection, form, k),
     }
+    return {name: counts[name] for name in promised_checks(form)}
 
 
 def _expectations(promises: ReleasePromises) -> dict[str, "Expectation"]:
@@ -108,6 +110,7 @@ def _expectations(promises: ReleasePromises) -> dict[str, "Expectation"]:
     from setanon_dagster.quality import expectations as custom
 
     return {
+        "every_list_has_k_users": custom.ExpectEveryListToHaveKUsers(k=promises.k),
         "every_set_has_k_users": custom.ExpectEverySetToHaveKUsers(k=promises.k),
         "every_keyword_has_owners": custom.ExpectEveryKeywordToHaveOwners(
             min_owners=promises.min_owners

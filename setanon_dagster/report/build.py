@@ -43,7 +43,7 @@ def write_release_report(
     `files` has the Parquet file of each stage by stage name. A full report also needs the file of
     `raw_log` or `raw_baskets`.
     """
-    certificate = json.loads((published.folder / CERTIFICATE).read_text("utf-8"))
+    certificate = json.loads((published.private / CERTIFICATE).read_text("utf-8"))
     raw = (
         _raw_table(config, files[f"raw_{config.source.kind}"]) if config.report == "full" else None
     )

@@ -15,7 +15,6 @@ from setanon_dagster.verifier import user_groups
 from setanon_dagster.verifier.keyword_owners import rare_values_per_thread
 from setanon_dagster.verifier.release_format import (
     SET_OF_SPELLING,
-    keyword_rows,
     layout_of,
     thread_spellings,
 )
@@ -24,7 +23,7 @@ from setanon_dagster.verifier.release_format import (
 def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, ...]:
     """Number of groups and threads by users per group; `form` is the format of the release."""
     layout = layout_of(form)
-    threads = thread_spellings(layout, keyword_rows(layout, "anonymized_threads"))
+    threads = thread_spellings(layout, "anonymized_threads")
     members = f'SELECT spelling, "user" FROM ({threads}) LEFT JOIN ledger USING (thread_id)'
     user_groups.create_groups(connection, members, SET_OF_SPELLING[layout])
     return tuple(GroupSize(*size) for size in user_groups.group_sizes(connection))

@@ -11,8 +11,13 @@ from setanon_dagster.stages.cost_report import TOTAL
 
 Change = Literal["kept", "deleted", "added"]
 
-SIZE_COUNTS: Final = frozenset({"k", "records", "groups", "smallest_group"})
-"""Counts of a verdict that describe its size; every other count must be zero."""
+SIZE_COUNTS: Final = frozenset(
+    {
+        "k", "records", "groups", "smallest_group", "keywords", "lists", "exposed_threads",
+        "single_user_threads",
+    }
+)  # fmt: skip
+"""Counts of a verdict that are no faults; every other count must be zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class Report:
     """Name of the release."""
 
     certificate: Mapping[str, Any]
-    """The published certificate: parameters, cost, verdict, digest and versions."""
+    """The exact certificate: parameters, cost, verdict, digest and versions."""
 
     rounds: tuple[RoundCost, ...] = ()
     sizes: tuple[GroupSize, ...] = ()

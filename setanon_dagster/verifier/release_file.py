@@ -1,33 +1,44 @@
 """Verification of a published file in SQL, with code that shares nothing with the stages.
 
-Guarantee:  a file is accepted only if it has the columns and order of a release, and every set in
-            it is shared by at least k users (Definition 1). Sets are compared keyword by keyword.
-            The verdict contains counts only. A file that cannot be read raises an error.
-Complexity: two scans of the file, one of the ledger; DuckDB spills to disk what exceeds memory.
+Guarantee:  a file is accepted only if it has the columns and order of a release and nothing else,
+            and at least k users share every set in it (Definition 1) and, in the format "queries",
+            every list of queries. Lists and sets are compared character by character. The verdict
+            contains counts only. A file that cannot be read raises an error.
+Complexity: three scans of the file, one of the ledger; DuckDB spills to disk what exceeds memory.
 """
 # ruff: noqa: S608 - statements are built from constants, integers and SQL of this package
 
 from pathlib import Path
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.ranges import check_k
+from setanon_core.params import FORMATS
+from setanon_core.ranges import check_choice, check_k
 from setanon_dagster.verifier.keyword_owners import count_rare_keywords
 from setanon_dagster.verifier.ledger_entries import group_by_ledger
 from setanon_dagster.verifier.release_format import (
+    CONTROL_CHARACTERS,
     KEYWORD_LIST,
     RELEASE_COLUMNS,
+    SEPARATOR,
     SET_IF_SORTED,
     SET_OF_SPELLING,
     WELL_FORMED_ID,
-    closest_format,
+    closest_layout,
     has_empty_keyword,
     is_not_a_sorted_set,
-    keyword_rows,
+    layout_of,
     published_keywords,
     rows_with_previous,
+    sorted_thread_spellings,
     thread_spellings,
 )
-from setanon_dagster.verifier.sql import Connection, create_view, open_connection, query_counts
+from setanon_dagster.verifier.sql import (
+    Connection,
+    count_footer_entries,
+    create_view,
+    open_connection,
+    query_counts,
+)
 from setanon_dagster.verifier.user_groups import (
     LEDGER_FAULTS,
     create_groups,
@@ -42,6 +53,7 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
     k: int,
     ledger: Path | None = None,
     *,
+    format: str | None = None,  # noqa: A002 - the name of the parameter everywhere
     words: Path | None = None,
     min_owners: int | None = None,
     cores: int | None = None,
@@ -51,29 +63,34 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
     """Count the faults that keep a file (Parquet or TSV) from being a k-anonymous release.
 
     With the ledger (thread_id, user), distinct users are counted. Without it, each thread counts
-    as one user: more cannot be checked from the file alone. `words` (user, words) has the keywords
-    that each user typed; at least `min_owners` users, by default k, must have typed each keyword.
-    `cores` and `memory` ("4GB") limit DuckDB, which spills into a temporary folder in `spill`.
+    as one user: more cannot be checked from the file alone. `format` None is "sets" or "queries",
+    depending on the columns; "edited" promises k users for the sets only, and has to be asked for.
+    `words` (user, words) has the keywords that each user typed; at least `min_owners` users, by
+    default k, must have typed each keyword. `cores` and `memory` ("4GB") limit DuckDB, which
+    spills into a temporary folder in `spill`.
     """
     k = check_k(k)
     owners = k if min_owners is None else min_owners
     if owners < 0:
         raise InvalidParameterError(f"min_owners must be 0 (off) or more; got {owners}.")
+    if format is not None:
+        check_choice("format", format, FORMATS)
     with open_connection(cores, memory, spill) as connection:
         columns = create_view(connection, "file", path)
-        form, wrong_columns = closest_format(columns)
-        if not set(RELEASE_COLUMNS[form]) <= set(columns):
+        layout, wrong_columns = closest_layout(columns, format and layout_of(format))
+        if not set(RELEASE_COLUMNS[layout]) <= set(columns):
             return DetailedVerdict(k, 0, 0, 0, 0, 0, wrong_columns=wrong_columns)
-        published, faults = _count_row_faults(connection, form)
+        published, faults = _count_row_faults(connection, layout)
         faults["wrong_columns"] = wrong_columns
         faults |= _create_groups(
-            connection, form, ledger, None if any(faults.values()) else published
+            connection, layout, ledger, None if any(faults.values()) else published
         )
         faults["nulls"] += faults.pop("null_sets")
+        faults["footer_entries"] = count_footer_entries(connection, path)
         if words is not None:
             create_view(connection, "vocabularies", words)
             faults["rare_keywords"] = count_rare_keywords(
-                connection, published_keywords(form), "vocabularies", owners
+                connection, published_keywords(layout), "vocabularies", owners
             )
         groups = "(FROM groups WHERE keywords IS NOT NULL)"
         counts = query_counts(
@@ -81,19 +98,43 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
             f"""SELECT coalesce(sum(threads), 0) AS records, count(*) AS groups,
                 coalesce(min(users), 0) AS smallest_group,
                 coalesce(sum(threads) FILTER (users < {k}), 0) AS violations,
-                count(*) FILTER (users < {k}) AS violating_groups FROM {groups}""",
+                count(*) FILTER (users < {k}) AS violating_groups,
+                coalesce(sum(threads * len({KEYWORD_LIST[layout]})), 0) AS keywords
+                FROM {groups}""",
         )
+        if layout == "queries":
+            faults |= _count_lists(connection, k)
+            if format != "edited":
+                # Fewer users share a list than share its set: these include the threads above.
+                counts["violations"] = faults["exposed_threads"]
+            else:
+                faults["violating_lists"] = 0
         return DetailedVerdict(k, **counts, **faults, sizes=group_sizes(connection, groups))
+
+
+def _count_lists(connection: Connection, k: int) -> dict[str, int]:
+    """Count the lists of queries, and those of fewer than k users and of one user."""
+    return query_counts(
+        connection,
+        f"""SELECT count(*) AS lists,
+            count(*) FILTER (users < {k}) AS violating_lists,
+            coalesce(sum(threads) FILTER (users < {k}), 0) AS exposed_threads,
+            coalesce(sum(threads) FILTER (users <= 1), 0) AS single_user_threads
+            FROM lists WHERE spelling IS NOT NULL""",
+    )
 
 
 def _create_groups(
     connection: Connection, form: str, ledger: Path | None, published: int | None
 ) -> dict[str, int]:
-    """Create the table `groups`, and count the faults of ledger and sets.
+    """Create the tables `groups` and `lists`, and count the faults of ledger, sets and lists.
 
     `published` is the number of threads if the rows of the file have no fault, otherwise None.
     """
-    threads = thread_spellings(form, f"{keyword_rows(form, 'file')} WHERE thread_id IS NOT NULL")
+    if published is None:
+        threads = thread_spellings(form, "(FROM file WHERE thread_id IS NOT NULL)")
+    else:
+        threads = sorted_thread_spellings(form, "file")
     if ledger is None:
         create_groups_without_users(connection, threads, SET_IF_SORTED[form])
         faults = _count_set_faults(connection, form)
@@ -147,9 +188,10 @@ def _count_row_faults(connection: Connection, form: str) -> tuple[int, dict[str,
 
 
 def _count_set_faults(connection: Connection, form: str) -> dict[str, int]:
-    """Count the threads with a faulty set."""
+    """Count the threads with a faulty set, and the malformed texts of queries."""
     words, is_list = KEYWORD_LIST[form], form == "sets"
-    return query_counts(
+    malformed = {} if is_list else _count_malformed_texts(connection)
+    return malformed | query_counts(
         connection,
         f"""SELECT
             coalesce(sum(threads - absent) FILTER (keywords IS NULL AND {is_list}), 0) AS null_sets,
@@ -157,4 +199,17 @@ def _count_set_faults(connection: Connection, form: str) -> dict[str, int]:
             coalesce(sum(threads) FILTER ({has_empty_keyword(words)}), 0) AS empty_words,
             coalesce(sum(threads) FILTER ({is_list} AND {is_not_a_sorted_set(words)}), 0)
                 AS unsorted_sets FROM groups""",
+    )
+
+
+def _count_malformed_texts(connection: Connection) -> dict[str, int]:
+    """Count the control characters of queries; those other than newlines once per thread."""
+    # Queries without newlines give lists with one newline less than they have queries.
+    return query_counts(
+        connection,
+        f"""SELECT coalesce(sum(threads * (length(spelling)
+                - length(replace(spelling, {SEPARATOR}, '')) + 1)), 0)
+            - (SELECT count(query) FROM file WHERE thread_id IS NOT NULL)
+            + coalesce(sum(threads) FILTER (regexp_matches(spelling, {CONTROL_CHARACTERS})), 0)
+                AS malformed_texts FROM lists WHERE spelling IS NOT NULL""",
     )

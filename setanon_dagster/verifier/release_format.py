@@ -1,8 +1,9 @@
-"""The two formats of a published file: columns, thread ids and, as SQL, the sets of the threads.
+"""The layouts of a published file: columns, thread ids and, as SQL, lists and sets of the threads.
 
-The spelling of a thread is the list of its keywords ("sets"), or its queries joined by blanks
-("queries"). Two spellings that differ only in order or repetition are the same set. Sets are
-compared keyword by keyword, never by a hash.
+The spelling of a thread is all that is published of it except its id: the list of its keywords
+("sets"), or the list of its queries in order of position, joined by newlines ("queries").
+Spellings with the same keywords are the same set. Spellings and sets are compared character by
+character, never by a hash.
 """
 # ruff: noqa: S608 - statements are built from constants and from SQL of this package
 
@@ -27,11 +28,27 @@ def layout_of(form: str) -> str:
 WELL_FORMED_ID: Final = "regexp_full_match(thread_id, '[0-9a-f]{32}')"
 """SQL condition: a thread id is a keyed hash in hexadecimal."""
 
+SEPARATOR: Final = "chr(10)"
+"""SQL of the character between the queries of a spelling. A query that contains it, or another
+control character, is a fault: two lists could have the same spelling."""
+
+CONTROL_CHARACTERS: Final = r"'[\x00-\x09\x0b-\x1f\x7f-\x{9f}]'"
+"""SQL of a pattern: control characters except the separator."""
+
+SPELLED_LIST: Final[Mapping[str, str]] = {
+    "sets": "spelling",
+    "queries": f"string_split(replace(spelling, {SEPARATOR}, ' '), ' ')",
+}
+"""Expression for the list of the keywords of a spelling."""
+
+JOINED: Final = 8
+"""Queries of a sorted thread that are joined without grouping; few threads have more."""
+
 SET_OF_SPELLING: Final[Mapping[str, str]] = {
     "sets": "list_sort(list_distinct(spelling))",
     # As text, which is faster to compare; keywords of queries contain no blank, so no two sets
     # have the same text. Two blanks in a row give an empty keyword.
-    "queries": "array_to_string(list_sort(list_distinct(string_split(spelling, ' '))), ' ')",
+    "queries": f"array_to_string(list_sort(list_distinct({SPELLED_LIST['queries']})), ' ')",
 }
 """Expression for the set of a spelling; the result is called `keywords` in all tables."""
 
@@ -44,51 +61,66 @@ KEYWORD_LIST: Final[Mapping[str, str]] = {
 }
 """Expression for the list of the keywords of a set."""
 
-SPELLED_LIST: Final[Mapping[str, str]] = {
-    "sets": "spelling",
-    "queries": "string_split(spelling, ' ')",
-}
-"""Expression for the list of the keywords of a spelling."""
 
-
-def closest_format(columns: Columns) -> tuple[str, int]:
-    """Return the format with the fewest differing columns, and how many differ."""
-    wrong, form = min(
-        (sum(seen != due for seen, due in zip_longest(columns, expected)), form)
-        for form, expected in RELEASE_COLUMNS.items()
+def closest_layout(columns: Columns, layout: str | None = None) -> tuple[str, int]:
+    """Return the layout, by default that with the fewest differing columns, and how many differ."""
+    wrong, closest = min(
+        (sum(seen != due for seen, due in zip_longest(columns, expected)), name)
+        for name, expected in RELEASE_COLUMNS.items()
+        if layout in {None, name}
     )
-    return form, wrong
+    return closest, wrong
 
 
-def rows_with_previous(form: str, table: str) -> str:
+def rows_with_previous(form: str, table: str, extra: str | None = None) -> str:
     """SELECT thread_id and position of each row of a table, and those of the row before it.
 
-    Rows of the format "sets" have position 0.
+    Rows of the format "sets" have position 0. `extra` is the name of a further column.
     """
     position = "position" if form == "queries" else "0"
+    more = f', "{extra}"' if extra else ""
+    previous = f', lag("{extra}") OVER () AS "previous_{extra}"' if extra else ""
     return f"""SELECT *, lag(thread_id) OVER () AS previous_id,
-            lag(position) OVER () AS previous_position
-        FROM (SELECT thread_id, {position} AS position FROM {table})"""
+            lag(position) OVER () AS previous_position{previous}
+        FROM (SELECT thread_id, {position} AS position{more} FROM {table})"""
 
 
-def keyword_rows(form: str, table: str) -> str:
-    """SELECT thread_id, and keywords or query, of each row of a table."""
-    columns = ", ".join(name for name, _ in RELEASE_COLUMNS[form] if name != "position")
-    return f"SELECT {columns} FROM {table}"
+def thread_spellings(form: str, table: str, extra: str = "") -> str:
+    """SELECT thread_id and spelling of each thread of a table, whose rows may have any order.
 
-
-def thread_spellings(form: str, rows: str, extra: str = "") -> str:
-    """SELECT the spelling of each thread.
-
-    `rows` is a SELECT of thread_id and keywords or query. `extra` are further expressions:
-    aggregates for "queries", columns for "sets".
+    `extra` are further expressions: aggregates for "queries", columns for "sets".
     """
     more = f", {extra}" if extra else ""
     if form == "sets":
-        return f"SELECT thread_id, keywords AS spelling{more} FROM ({rows})"
-    # A repeated query adds no keyword: drop it before the texts get long.
-    return f"""SELECT thread_id, string_agg(query, ' ') AS spelling{more}
-        FROM (SELECT DISTINCT * FROM ({rows})) GROUP BY thread_id"""
+        return f"SELECT thread_id, keywords AS spelling{more} FROM {table}"
+    # Ordered by the query too, so that a repeated position gives the same spelling in every run.
+    return f"""SELECT thread_id,
+            string_agg(query, {SEPARATOR} ORDER BY position, query) AS spelling{more}
+        FROM {table} GROUP BY thread_id"""
+
+
+def sorted_thread_spellings(form: str, table: str) -> str:
+    """SELECT thread_id and spelling of each thread of a table whose rows are sorted.
+
+    Faster than `thread_spellings`. The rows of a thread must be adjacent, with the positions 0, 1,
+    2, and so on: then the row that is n rows below another, and whose position is greater by n,
+    belongs to the same thread.
+    """
+    if form == "sets":
+        return thread_spellings(form, table)
+    below = "".join(
+        f", lead(position, {n}) OVER () AS position_{n}, lead(query, {n}) OVER () AS query_{n}"
+        for n in range(1, JOINED + 1)
+    )
+    texts = "".join(
+        f", CASE WHEN position_{n} = {n} THEN {SEPARATOR} || query_{n} END"
+        for n in range(1, JOINED)
+    )
+    longer = f"SELECT thread_id FROM {table} WHERE position = {JOINED}"
+    return f"""SELECT thread_id, concat(query{texts}) AS spelling
+        FROM (SELECT thread_id, position, query{below} FROM {table})
+        WHERE position = 0 AND position_{JOINED} IS DISTINCT FROM {JOINED}
+        UNION ALL {thread_spellings(form, f"{table} SEMI JOIN ({longer}) USING (thread_id)")}"""
 
 
 def sets_of_spellings(table: str, expression: str, extra: str = "") -> str:

@@ -75,6 +75,20 @@ def _read_tsv(connection: Connection, literal: str, path: Path) -> duckdb.DuckDB
     return relation.project(", ".join(columns))
 
 
+def count_footer_entries(connection: Connection, path: Path) -> int:
+    """Count the key-value entries in the footer of a Parquet file; a TSV file has none."""
+    if path.suffix == ".tsv":
+        return 0
+    try:
+        rows = connection.execute(
+            "SELECT count(*) FROM parquet_kv_metadata(?)", [escape(str(path))]
+        ).fetchall()
+        return int(rows[0][0])
+    except (duckdb.Error, OSError) as error:
+        failure = type(error).__name__
+    raise _redacted_error(failure)
+
+
 def execute(connection: Connection, sql: str) -> None:
     """Execute a statement that returns no rows."""
     query_rows(connection, sql)

@@ -14,8 +14,7 @@ from setanon_core.ranges import check_k
 from setanon_dagster.verifier.release_format import (
     KEYWORD_LIST,
     SET_OF_SPELLING,
-    closest_format,
-    keyword_rows,
+    closest_layout,
     sets_of_spellings,
     thread_spellings,
 )
@@ -47,9 +46,9 @@ def count_untyped_sets(  # noqa: PLR0913 - two files and four limits
     """
     k = check_k(k)
     with open_connection(cores, memory, spill) as connection:
-        form, _ = closest_format(create_view(connection, "file", path))
+        form, _ = closest_layout(create_view(connection, "file", path))
         create_view(connection, "typed", words)
-        threads = thread_spellings(form, keyword_rows(form, "file"))
+        threads = thread_spellings(form, "file")
         counts = query_counts(
             connection,
             f"""

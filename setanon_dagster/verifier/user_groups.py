@@ -1,10 +1,11 @@
-"""Published sets with the number of threads and of distinct users that have each of them.
+"""Published sets, and lists of queries, with the number of threads and of users that have each.
 
-Definition 1: at least k users share every published set.
+Definition 1: at least k users share every published set. The format "queries" promises more: at
+least k users share every published list of queries, which determines the set.
 """
 # ruff: noqa: S608 - statements are built from constants and from SQL of this package
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from setanon_dagster.verifier.release_format import sets_of_spellings
@@ -19,12 +20,18 @@ LEDGER_FAULTS: Final = {
 
 def users_per_set(members: str, sums: Mapping[str, str]) -> str:
     """SELECT keywords, threads, users and further sums, from members (keywords, user, ...)."""
-    # Grouped by set and user, then by set: faster than count(DISTINCT), and DuckDB can spill it.
     inner = "".join(f", {aggregate} AS {name}" for name, aggregate in sums.items())
+    pairs = f"""SELECT keywords, "user", count(*) AS threads{inner}
+        FROM ({members}) GROUP BY "user", keywords"""
+    return _sum_of_users("keywords", pairs, sums)
+
+
+def _sum_of_users(key: str, pairs: str, sums: Iterable[str]) -> str:
+    """SELECT a key with its threads, users and sums, from one row per key and user."""
+    # Grouped by key and user, then by key: faster than count(DISTINCT), and DuckDB can spill it.
     outer = "".join(f", sum({name})::BIGINT AS {name}" for name in sums)
-    return f"""SELECT keywords, sum(threads)::BIGINT AS threads, count("user") AS users{outer}
-        FROM (SELECT keywords, "user", count(*) AS threads{inner}
-            FROM ({members}) GROUP BY keywords, "user") GROUP BY keywords"""
+    return f"""SELECT {key}, sum(threads)::BIGINT AS threads, count("user") AS users{outer}
+        FROM ({pairs}) GROUP BY {key}"""
 
 
 def create_groups(
@@ -33,31 +40,52 @@ def create_groups(
     expression: str,
     sums: Mapping[str, str] | None = None,
 ) -> None:
-    """Create the table `groups` of the sets and their users.
+    """Create the table `groups` of the sets and their users; for queries also the table `lists`.
 
     `members` is a SELECT of spelling and user per thread; `expression` gives the set of a spelling.
     """
-    with_sets = f"SELECT *, spelling AS keywords FROM ({members})"
-    if expression != "spelling":
-        with_sets = f"""WITH members AS MATERIALIZED ({members}),
-            sets AS ({sets_of_spellings("members", expression)})
-            SELECT * FROM members LEFT JOIN sets USING (spelling)"""
-    _create_table(connection, users_per_set(with_sets, sums or {}))
+    sums = sums or {}
+    if expression == "spelling":
+        with_sets = f"SELECT *, spelling AS keywords FROM ({members})"
+        _create_table(connection, "groups", users_per_set(with_sets, sums))
+        return
+    inner = "".join(f", {aggregate} AS {name}" for name, aggregate in sums.items())
+    _create_table(
+        connection,
+        "pairs",
+        f"""SELECT spelling, "user", count(*) AS threads{inner}
+            FROM ({members}) GROUP BY "user", spelling""",
+    )
+    _create_table(connection, "lists", _sum_of_users("spelling", "FROM pairs", ()))
+    total = "".join(f", sum({name}) AS {name}" for name in ("threads", *sums))
+    pairs_of_sets = f"""SELECT keywords, "user"{total}
+        FROM pairs LEFT JOIN ({sets_of_spellings("lists", expression)}) USING (spelling)
+        GROUP BY "user", keywords"""
+    _create_table(connection, "groups", _sum_of_users("keywords", pairs_of_sets, sums))
+    execute(connection, "DROP TABLE pairs")
 
 
 def create_groups_without_users(connection: Connection, threads: str, expression: str) -> None:
-    """Create the table `groups` without a ledger: each thread counts as one user."""
-    spellings = f"SELECT spelling, count(*) AS n FROM ({threads}) GROUP BY spelling"
+    """Create the tables `groups` and `lists` without a ledger: each thread counts as one user."""
+    _create_table(
+        connection,
+        "lists",
+        f"""SELECT spelling, count(*) AS threads, count(*) AS users
+            FROM ({threads}) GROUP BY spelling""",
+    )
     if expression == "spelling":
-        counted = f"SELECT spelling AS keywords, n AS threads, n AS users FROM ({spellings})"
+        counted = "SELECT * RENAME (spelling AS keywords) FROM lists"
     else:
-        counted = f"""SELECT {expression} AS keywords, sum(n) AS threads, sum(n) AS users
-            FROM ({spellings}) GROUP BY keywords"""
-    _create_table(connection, f"SELECT *, 0 AS absent FROM ({counted})")
+        counted = f"""SELECT {expression} AS keywords, sum(threads)::BIGINT AS threads,
+            sum(users)::BIGINT AS users FROM lists GROUP BY keywords"""
+    _create_table(connection, "groups", f"SELECT *, 0 AS absent FROM ({counted})")
 
 
 def group_sizes(connection: Connection, groups: str = "groups") -> tuple[tuple[int, int, int], ...]:
-    """Count sets and threads by users per set; rows are (users, sets, threads)."""
+    """Count sets and threads by users per set; rows are (users, sets, threads).
+
+    With the table `lists` in place of `groups`: lists of queries, and threads by users per list.
+    """
     return tuple(
         query_rows(
             connection,
@@ -67,5 +95,5 @@ def group_sizes(connection: Connection, groups: str = "groups") -> tuple[tuple[i
     )
 
 
-def _create_table(connection: Connection, select: str) -> None:
-    execute(connection, f"CREATE OR REPLACE TEMP TABLE groups AS {select}")
+def _create_table(connection: Connection, name: str, select: str) -> None:
+    execute(connection, f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")

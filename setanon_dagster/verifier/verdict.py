@@ -12,7 +12,27 @@ def _fault(sentence: str) -> Any:  # noqa: ANN401 - as `dataclasses.field`
 
 @dataclass(frozen=True, slots=True)
 class FileVerdict(Verdict):
-    """The verdict on Definition 1, and counts of the other faults of a file."""
+    """The verdict on Definition 1, and counts of the other faults of a file.
+
+    In the format "queries", `violations` are the threads whose list of queries fewer than k users
+    have; they include those whose set fewer than k users have. In the other formats, `violations`
+    are the latter.
+    """
+
+    keywords: int = 0
+    """Keywords of the published threads, each counted once per thread."""
+
+    lists: int = 0
+    """Distinct published lists of queries; 0 in the format "sets"."""
+
+    violating_lists: int = 0
+    """Lists of queries that fewer than k users have, if the format is "queries"."""
+
+    exposed_threads: int = 0
+    """Threads whose list of queries fewer than k users have: a fault except in "edited"."""
+
+    single_user_threads: int = 0
+    """Threads whose list of queries only one user has."""
 
     wrong_columns: int = _fault(
         "the columns must be thread_id and keywords, or thread_id, position and query, with their "
@@ -29,6 +49,12 @@ class FileVerdict(Verdict):
     )
     unsorted_sets: int = _fault(
         "keyword lists must be sorted and without duplicates; {} threads differ"
+    )
+    malformed_texts: int = _fault(
+        "queries must not contain control characters; there are {} of them"
+    )
+    footer_entries: int = _fault(
+        "the footer of the file must have no key-value metadata; it has {} entries"
     )
     unknown_threads: int = _fault("the ledger must have an entry for each thread; {} have none")
     unpublished_entries: int = _fault(
@@ -50,9 +76,13 @@ class FileVerdict(Verdict):
     @property
     def failures(self) -> list[str]:
         """Messages about all faults, with counts and without data."""
+        shared = f"{self.violating_groups} sets"
+        if self.violating_lists:
+            shared = f"{self.violating_lists} lists of queries, and {shared}"
         violation = (
-            f"at least k = {self.k} users must share every set; {self.violating_groups} sets have "
-            f"fewer users, with {self.violations} threads"
+            f"at least k = {self.k} users must share "
+            f"every {'list of queries' if self.violating_lists else 'set'}; {shared} have fewer "
+            f"users, with {self.violations} threads"
         )
         faults = (
             each.metadata["sentence"].format(count)

@@ -19,15 +19,15 @@ def _certificates_are_valid():
 
     from setanon_dagster.gate import publish
 
-    build_certificate = publish.build_certificate
+    public_certificate = publish.public_certificate
 
-    def build_valid_certificate(*args, **kwargs):
-        certificate = build_certificate(*args, **kwargs)
+    def valid_certificate(exact):
+        certificate = public_certificate(exact)
         assert faults_of(certificate) == []
         return certificate
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "build_certificate", build_valid_certificate)
+        patch.setattr(publish, "public_certificate", valid_certificate)
         yield
 
 

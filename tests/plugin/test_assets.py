@@ -110,7 +110,8 @@ def test_release_has_the_known_result_and_metadata_names_its_folder(finished_rel
     assert keyword_sets(published_table(config)) == EXPECTED_SETS
     assert latest_release(config) == name == f"trial-{digest[:12]}"
     assert metadata["setanon/folder"] == str(releases_folder(config) / name)
-    certificate = json.loads((releases_folder(config) / "latest" / "certificate.json").read_text())
+    latest = (releases_folder(config) / "latest").resolve()
+    certificate = json.loads((config.private / latest.name / "certificate.json").read_text())
     assert certificate["cost"]["deletions"] == 2
     assert certificate["parameters"]["k"] == 3
     assert all(result.checks.values())

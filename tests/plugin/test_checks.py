@@ -23,7 +23,9 @@ from setanon_dagster.checks import (  # noqa: E402 - after the skip
 )
 from setanon_dagster.metadata_keys import LINES, OUTSIDE  # noqa: E402
 from setanon_dagster.quality import validation  # noqa: E402
-from setanon_dagster.quality.promises import PROMISES  # noqa: E402
+from setanon_dagster.quality.promises import promised_checks  # noqa: E402
+
+PROMISES = promised_checks("queries")
 
 READ = {LINES: 12, OUTSIDE: 7}
 """Metadata of the stage files: 12 lines were read, 7 of them are outside the partition."""
@@ -112,7 +114,7 @@ def test_good_stages_pass_all_checks_and_the_release_is_made(tmp_path):
     assert not failed(results)
     assert all(result.severity is dg.AssetCheckSeverity.ERROR for result in results.values())
     sets = counts(results["every_set_has_k_users"])
-    assert (sets["sets"], sets["threads"], sets["smallest_group"]) == (1, 3, 3)
+    assert (sets["sets"], sets["threads"], sets["fewest_users"]) == (1, 3, 3)
     edits = counts(results["edits_match_the_cost_report"])
     assert (edits["additions"], edits["deletions"], edits["withdrawals"]) == (0, 2, 1)
     assert (tmp_path / "docs" / "all" / "index.html").is_file()

@@ -53,7 +53,7 @@ def test_release_has_its_files_modes_and_digest(tmp_path, form):
     assert {mode(release.private), mode(out / "private")} == {0o700}
     private_modes = {path.name: mode(path) for path in release.private.iterdir()}
     assert private_modes == dict.fromkeys(
-        ("ledger.parquet", "cost.parquet", "rejected.parquet"), 0o600
+        ("ledger.parquet", "cost.parquet", "rejected.parquet", "certificate.json"), 0o600
     )
     assert names_in(out / "private") == {release.name}
     assert verify_file(folder / "threads.parquet", K).ok
@@ -69,23 +69,29 @@ def test_certificate_has_parameters_cost_verdict_and_digest(tmp_path):
         certificate["k"],
         certificate["min_owners"],
         certificate["format"],
-    ) == (1, K, 2, "sets")
+    ) == (2, K, 2, "sets")
     assert certificate["sha256"] == {"threads.parquet": release.digest}
-    assert certificate["cost"] == COST | {"factor": None}
+    exact = json.loads((release.private / "certificate.json").read_text())
+    assert exact["cost"] == COST | {"factor": None}
+    assert certificate["cost"] == {
+        "threads": 118, "keywords": 127, "additions": 100, "deletions": 100, "withdrawals": 100,
+        "respellings": 100, "lower_bound": 0, "factor": None, "retained": None,
+    }  # fmt: skip
     assert certificate["parameters"]["method"] == "best"
     assert certificate["parameters"]["min_owners"] == 2
     assert certificate["verdict"]["records"] == 18
-    assert certificate["verdict"]["smallest_group"] == K
+    assert exact["verdict"]["smallest_group"] == K
+    assert "smallest_group" not in certificate["verdict"]
     assert set(certificate["versions"]) == {"setanon", "duckdb"}
 
 
 def test_data_sheet_has_digest_costs_and_verification(tmp_path):
     release = publish_files(stage_files(tmp_path / "in"), tmp_path / "out")
     sheet = (release.folder / "DATASHEET.md").read_text()
-    assert f"setanon verify threads.parquet --k {K}" in sheet
+    assert "setanon verify ." in sheet
     assert release.digest in sheet
     assert "not differential privacy" in sheet
-    assert "| threads withdrawn | 3 |" in sheet
+    assert "| threads withdrawn | fewer than 100 |" in sheet
     assert "{" not in sheet
 
 
@@ -217,8 +223,9 @@ def test_cost_may_be_a_mapping(tmp_path):
         stage_files(tmp_path / "in") | {"cost_report": COST, "rejected_rows": None},
         tmp_path / "out",
     )
-    assert json.loads(release.files[1].read_text())["cost"]["additions"] == 1
-    assert names_in(release.private) == {"ledger.parquet"}
+    exact = json.loads((release.private / "certificate.json").read_text())
+    assert exact["cost"]["additions"] == 1
+    assert names_in(release.private) == {"ledger.parquet", "certificate.json"}
 
 
 @pytest.mark.slow

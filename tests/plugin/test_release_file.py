@@ -39,7 +39,7 @@ def write(path, columns, rows):
         pa.array([row[index] for row in rows], TYPES[column])
         for index, column in enumerate(columns)
     ]
-    parquet.write_table(pa.table(arrays, names=columns), path)
+    parquet.write_table(pa.table(arrays, names=columns), path, store_schema=False)
     return path
 
 

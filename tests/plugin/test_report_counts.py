@@ -81,7 +81,9 @@ def test_counts_of_a_real_release_equal_its_certificate(finished_release):
 
     config, _ = finished_release
     latest = (Path(config.out) / "releases" / "latest").resolve()
-    certificate = json.loads((latest / "certificate.json").read_text())
+    certificate = json.loads(
+        (config.private / latest.resolve().name / "certificate.json").read_text()
+    )
     stages = ("anonymized_threads", "ledger", "clusters", "cost_report")
     report = count({stage: stored_path(config, stage) for stage in stages}, certificate)
     cost, verdict = certificate["cost"], certificate["verdict"]

@@ -102,7 +102,8 @@ class Server:
     @property
     def certificate(self) -> dict[str, Any]:
         """Certificate of the latest release."""
-        path = self.folder / "releases" / "latest" / "certificate.json"
+        name = (self.folder / "releases" / "latest").resolve().name
+        path = self.folder / "private" / name / "certificate.json"
         read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return read
 

@@ -1,0 +1,84 @@
+"""Rounded counts of the source for the public certificate.
+
+Exact counts of two releases, with and without one person, would tell how many threads and keywords
+this person has. A public certificate therefore consists of what a reader can count in the published
+file, and of numbers that are computed from it and from five rounded counts of the source:
+additions, deletions, withdrawals, respellings and the lower bound.
+
+Guarantee:  all source counts with the same five rounded counts give the same numbers. A rounded
+            count is more than the exact one and exceeds it by at most one step, or, for the lower
+            bound, is at most the exact one.
+Complexity: O(1).
+Deviation:  the paper publishes its costs exactly.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+LEAST_STEP: Final = 100
+"""Smallest step; several times the keywords that one user has in most logs."""
+
+
+def step(count: int) -> int:
+    """Distance of the multiples that a count is rounded to: two significant digits, at least 100.
+
+    >>> step(7), step(4_321), step(54_321)
+    (100, 100, 1000)
+    """
+    digits = len(str(count))
+    return max(LEAST_STEP, int("1" + "0" * (digits - 2)))
+
+
+def round_up(count: int) -> int:
+    """The smallest multiple of the step above a count.
+
+    >>> round_up(0), round_up(99), round_up(100), round_up(54_321)
+    (100, 100, 200, 55000)
+    """
+    return (count // step(count) + 1) * step(count)
+
+
+def round_down(count: int) -> int:
+    """The largest multiple of the step that is not above a count.
+
+    >>> round_down(99), round_down(54_321)
+    (0, 54000)
+    """
+    return count // step(count) * step(count)
+
+
+def rounded_costs(costs: Mapping[str, Any], records: int, keywords: int) -> dict[str, Any]:
+    """The public costs, from the exact ones and from counts of the published file.
+
+    `records` are the published threads, `keywords` their keywords. `lower_bound` and `retained`
+    are at least, all other costs at most.
+    """
+    up = {
+        name: round_up(costs[name])
+        for name in ("additions", "deletions", "withdrawals", "respellings")
+    }
+    return derived_costs(up | {"lower_bound": round_down(costs["lower_bound"])}, records, keywords)
+
+
+def derived_costs(rounded: Mapping[str, int], records: int, keywords: int) -> dict[str, Any]:
+    """All public costs, from the five rounded ones and from counts of the published file."""
+    additions, deletions = rounded["additions"], rounded["deletions"]
+    lower_bound = rounded["lower_bound"]
+    fewest_additions = additions - step(additions - 1)
+    # The cost relative to the keywords grows with both counts if most keywords are not additions.
+    retained = (
+        round(1 - (additions + deletions) / (keywords + deletions - additions), 4)
+        if keywords > 2 * additions
+        else None
+    )
+    return {
+        "threads": records + rounded["withdrawals"],
+        "keywords": max(keywords - fewest_additions, 0) + deletions,
+        "additions": additions,
+        "deletions": deletions,
+        "withdrawals": rounded["withdrawals"],
+        "respellings": rounded["respellings"],
+        "lower_bound": lower_bound,
+        "factor": round((additions + deletions) / lower_bound, 4) if lower_bound else None,
+        "retained": retained,
+    }
