@@ -7,7 +7,8 @@ Paper:      none; section 3 allows any center.
 Guarantee:  every center is contained in original records of at least k users, and every group
             keeps k users. For a center of at most `MAX_TRIED` subsets, the one chosen costs its
             group least of all typed subsets.
-Complexity: O(N log N) for N item occurrences, and one count by `Containment` for each subset tried.
+Complexity: O(N log N) for N item occurrences, and one count by `SupersetUsers` for each subset
+            tried.
 Deviation:  larger centers keep the items that most members have, one by one, while k users typed
             all of them. Then every record moves to its nearest typed center, if its group can
             spare it.
@@ -22,9 +23,9 @@ import numpy as np
 from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
-from setanon_core.grouping.containment import Containment
 from setanon_core.grouping.flip import count_ones, merge_equal_centers
 from setanon_core.grouping.improve.reassign import move_to_nearest
+from setanon_core.grouping.superset_users import SupersetUsers
 from setanon_core.params import Params
 from setanon_core.runtime.progress import report_progress
 
@@ -37,13 +38,13 @@ def typed_centers(records: Records, rows: Ints, centers: Sets, params: Params) -
 
     `rows` has for each record the row of its center, or `WITHDRAWN`.
     """
-    containment = Containment(records)
-    untyped = np.flatnonzero(containment.count_users(centers) < params.k)
+    index = SupersetUsers(records)
+    untyped = np.flatnonzero(index.count_users(centers) < params.k)
     if len(untyped) == 0:
         return rows, centers
     weights = _weights(records, rows, centers)
     subsets = typed_subsets(
-        containment,
+        index,
         [centers.items[low:high] for low, high in _bounds(centers, untyped)],
         [weights[low:high] for low, high in _bounds(centers, untyped)],
         params.k,
@@ -54,7 +55,7 @@ def typed_centers(records: Records, rows: Ints, centers: Sets, params: Params) -
 
 
 def typed_subsets(
-    containment: Containment, centers: Sequence[Ints], weights: Sequence[Ints], k: int
+    index: SupersetUsers, centers: Sequence[Ints], weights: Sequence[Ints], k: int
 ) -> list[Ints]:
     """For each center the typed subset of greatest weight; weights are positive.
 
@@ -66,7 +67,7 @@ def typed_subsets(
         report_progress("subsets of centers tried", tried, MAX_TRIED)
         kept = {row: search.next_kept() for row, search in searches.items()}
         candidates = {row: np.sort(centers[row][keep]) for row, keep in kept.items() if len(keep)}
-        typed = containment.count_users(_sets(list(candidates.values()))) >= k
+        typed = index.count_users(_sets(list(candidates.values()))) >= k
         for (row, items), is_typed in zip(candidates.items(), typed.tolist(), strict=True):
             if is_typed:
                 subsets[row] = items
@@ -75,13 +76,13 @@ def typed_subsets(
         if not searches:
             return subsets
     for row, items in _grow(
-        containment, {row: searches[row].heaviest_first(centers[row]) for row in searches}, k
+        index, {row: searches[row].heaviest_first(centers[row]) for row in searches}, k
     ).items():
         subsets[row] = items
     return subsets
 
 
-def _grow(containment: Containment, centers: Mapping[int, Ints], k: int) -> dict[int, Ints]:
+def _grow(index: SupersetUsers, centers: Mapping[int, Ints], k: int) -> dict[int, Ints]:
     """Add the items of each center in this order, without those that end k users' agreement."""
     grown = {row: np.empty(0, np.int64) for row in centers}
     for position in range(max(map(len, centers.values()), default=0)):
@@ -90,7 +91,7 @@ def _grow(containment: Containment, centers: Mapping[int, Ints], k: int) -> dict
             for row, items in centers.items()
             if position < len(items)
         }
-        typed = containment.count_users(_sets(list(longer.values()))) >= k
+        typed = index.count_users(_sets(list(longer.values()))) >= k
         for (row, items), is_typed in zip(longer.items(), typed.tolist(), strict=True):
             if is_typed:
                 grown[row] = items

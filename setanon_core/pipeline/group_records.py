@@ -19,11 +19,11 @@ from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import encode_users, user_ranks
 from setanon_core.errors import NotAnonymousError
 from setanon_core.grouping.bounds.lower_bound import lower_bound
-from setanon_core.grouping.containment import Containment
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip, flip_cost
 from setanon_core.grouping.methods import group, group_within
 from setanon_core.grouping.strip import Stripped, count_owners, strip
+from setanon_core.grouping.superset_users import SupersetUsers
 from setanon_core.grouping.typed_centers import typed_centers
 from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import Params
@@ -130,7 +130,7 @@ def _require_owners(owners: Ints, least: int) -> None:
 
 def _require_typed(records: Records, centers: Sets, k: int) -> None:
     """Refuse centers that the input records of fewer than k users contain."""
-    untyped = int((Containment(records).count_users(centers) < k).sum())
+    untyped = int((SupersetUsers(records).count_users(centers) < k).sum())
     if untyped:
         raise NotAnonymousError(
             f"records of at least k = {k} users must contain every published set; {untyped} sets "

@@ -12,7 +12,7 @@ from support.strategies import records
 from setanon_core import InvalidParameterError, NotAnonymousError, anonymize, verify
 from setanon_core.columns.records import Records
 from setanon_core.grouping import typed_centers as module
-from setanon_core.grouping.containment import Containment
+from setanon_core.grouping.superset_users import SupersetUsers
 from setanon_core.grouping.typed_centers import typed_subsets
 from setanon_core.params import Params, ReleaseParams
 from setanon_core.pipeline import group_records
@@ -100,7 +100,7 @@ def test_subsets_are_the_heaviest_typed_ones(data, weights, k, max_tried):
     typed = [c for c in typed if 0 < len(c) < len(center)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MAX_TRIED", max_tried)
-        [found] = typed_subsets(Containment(data), [center], [np.array(weights)], k)
+        [found] = typed_subsets(SupersetUsers(data), [center], [np.array(weights)], k)
     chosen = tuple(found.tolist())
     if users_with(sets, users, set(center.tolist())) >= k:
         return  # not called for typed centers

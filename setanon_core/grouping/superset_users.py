@@ -14,7 +14,7 @@ PAIRS_AT_ONCE: Final = 1 << 21
 """Pairs (set, distinct record that may contain it) in memory together."""
 
 
-class Containment:
+class SupersetUsers:
     """An inverted index of the distinct sets of the records: the sets and users of each item.
 
     Guarantee:  exact: each count is that of comparing every set with every record.

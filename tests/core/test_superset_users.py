@@ -6,8 +6,8 @@ from support.strategies import records
 
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
-from setanon_core.grouping import containment
-from setanon_core.grouping.containment import Containment
+from setanon_core.grouping import superset_users
+from setanon_core.grouping.superset_users import SupersetUsers
 
 WANTED = st.lists(st.frozensets(st.integers(0, 6), max_size=4), max_size=6)
 
@@ -30,13 +30,16 @@ def as_sets(wanted):
 
 @given(records(max_records=9), WANTED)
 def test_counts_are_those_of_comparing_every_set_with_every_record(data, wanted):
-    assert Containment(data).count_users(as_sets(wanted)).tolist() == users_containing(data, wanted)
+    counts = SupersetUsers(data).count_users(as_sets(wanted))
+    assert counts.tolist() == users_containing(data, wanted)
+        data, wanted
+    )
 
 
 def test_sets_counted_in_several_parts_have_the_same_counts(monkeypatch):
     data = Records.from_sets([{0, 1}, {0, 2}, {0, 1, 2}, {1}, {0, 1}], [1, 2, 3, 4, 1])
     wanted = [{0}, {0, 1}, {1, 2}, {0, 1, 2}, {3}, set()]
-    together = Containment(data).count_users(as_sets(wanted)).tolist()
-    monkeypatch.setattr(containment, "PAIRS_AT_ONCE", 1)
-    assert Containment(data).count_users(as_sets(wanted)).tolist() == together
+    together = SupersetUsers(data).count_users(as_sets(wanted)).tolist()
+    monkeypatch.setattr(superset_users, "PAIRS_AT_ONCE", 1)
+    assert SupersetUsers(data).count_users(as_sets(wanted)).tolist() == together
     assert together == [3, 2, 1, 1, 0, 4]
