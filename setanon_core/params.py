@@ -61,9 +61,9 @@ class Params:
     operations: Operations = "both"
     """Edits allowed in a published record (section 3): both, additions or deletions."""
 
-    combinations: Combinations = "any"
+    combinations: Combinations | None = None
     """Sets that may be published. any: all sets of published items; typed: only sets that k users
-    have whole, each in one record."""
+    have whole, each in one record; None: typed with unit query, otherwise any."""
 
     min_owners: Annotated[int, AtLeast(0, "0 turns it off; leave it out to use k.")] | None = None
     """Users of the complete input who must have an item before it is published; 0: off; None: k."""
@@ -74,6 +74,8 @@ class Params:
     def __post_init__(self) -> None:
         """Check all fields, those of subclasses included, then their combinations."""
         check_parameters(self)
+        if self.combinations is None:
+            object.__setattr__(self, "combinations", "any")
         if self.combinations == "typed" and self.operations == "additions":
             raise InvalidParameterError(
                 "operations must be both or deletions with combinations typed: a set that k users "
@@ -111,6 +113,10 @@ class PublishedParams(Params):
 
     def __post_init__(self) -> None:
         """Check all fields, then their combinations."""
+        if self.combinations is None and self.unit == "query":
+            # One user's repeated queries may be the majority of a group: the set of the group would
+            # then be the query of this user.
+            object.__setattr__(self, "combinations", "typed")
         Params.__post_init__(self)
         if self.combinations == "typed" and self.identity == "minhash":
             raise InvalidParameterError(

@@ -22,7 +22,7 @@ def anonymize(  # noqa: PLR0913 - the parameters, keyword-only
     method: Method = "best",
     grouper: GrouperName | None = None,
     operations: Operations = "both",
-    combinations: Combinations = "any",
+    combinations: Combinations | None = None,
     min_owners: int | None = None,
     seed: int = 0,
 ) -> Anonymized:

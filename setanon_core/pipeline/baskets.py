@@ -43,7 +43,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
     method: Method = "best",
     grouper: GrouperName | None = None,
     operations: Operations = "both",
-    combinations: Combinations = "any",
+    combinations: Combinations | None = None,
     min_owners: int | None = None,
     seed: int = 0,
     p: int = 2,

@@ -33,7 +33,7 @@ class ReleaseOptions(TypedDict, total=False):
     method: Method
     grouper: GrouperName | None
     operations: Operations
-    combinations: Combinations
+    combinations: Combinations | None
     min_owners: int | None
     seed: int
     p: int

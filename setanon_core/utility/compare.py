@@ -104,7 +104,9 @@ def measure_baskets(baskets: Baskets, params: ReleaseParams) -> tuple[UtilityMea
 
 def paper_params(params: ReleaseParams) -> ReleaseParams:
     """The paper's method for the same k: p = 2, and no `min_owners`."""
-    return replace(params, method="paper", grouper=None, p=PAPER_P, min_owners=0)
+    return replace(
+        params, method="paper", grouper=None, p=PAPER_P, min_owners=0, combinations="any"
+    )
 
 
 def basket_sets(baskets: Baskets) -> list[Items]:

@@ -76,6 +76,17 @@ def test_sessions_publish_one_thread_per_user_and_queries_one_query_per_thread(r
         assert verify(list(sets_of(each.release).values()), 2, users=each.ledger.users).ok
 
 
+def test_repeated_query_of_one_user_is_not_the_set_of_a_group_of_queries():
+    rows = [(0, n, "green lamp") for n in range(9)]
+    rows += [(user, 0, word) for user in (1, 2, 3) for word in ("green", "lamp")]
+
+    by_majority = released(rows, k=3, unit="query", combinations="any").release
+    typed = released(rows, k=3, unit="query").release
+
+    assert "green lamp" in by_majority.queries
+    assert set(typed.queries) <= {"green", "lamp"}
+
+
 @settings(max_examples=40)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_with_different_times_makes_no_difference(rows, random):

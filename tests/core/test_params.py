@@ -178,3 +178,11 @@ def test_a_random_secret_is_generated_each_time_and_kept_by_replace():
     assert len(first.secret) == len(second.secret) == 32
     assert first.secret != second.secret
     assert dataclasses.replace(first, k=3).secret == first.secret
+
+
+def test_combinations_are_typed_by_default_if_each_query_is_a_record():
+    """The repeated query of one user may be the majority of a group."""
+    assert Params(3).combinations == "any"
+    for unit, combinations in (("thread", "any"), ("session", "any"), ("query", "typed")):
+        assert ReleaseParams(3, unit=unit).combinations == combinations
+    assert ReleaseParams(3, unit="query", combinations="any").combinations == "any"

@@ -32,8 +32,6 @@ def as_sets(wanted):
 def test_counts_are_those_of_comparing_every_set_with_every_record(data, wanted):
     counts = SupersetUsers(data).count_users(as_sets(wanted))
     assert counts.tolist() == users_containing(data, wanted)
-        data, wanted
-    )
 
 
 def test_sets_counted_in_several_parts_have_the_same_counts(monkeypatch):

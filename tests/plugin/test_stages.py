@@ -87,6 +87,7 @@ PARAMS = st.builds(
     p=st.integers(1, 4),
     min_owners=st.sampled_from([None, 0]),
     identity=st.sampled_from(["exact", "minhash"]),
+    combinations=st.just("any"),
     unit=st.sampled_from(["thread", "session", "query"]),
 )
 
