@@ -74,7 +74,8 @@ def sybil_attack(
     """Add k - 1 accounts per guess to the log, release it, and look for the guessed sets.
 
     `anonymize` makes a release of a log with this k. A guess is about one thread: the keywords of
-    its queries are sought as one published set.
+    its queries are sought as one published set. All guesses are tried in one release, so they
+    should have no keyword in common: the accounts of one would support the other.
 
     >>> from setanon_core import anonymize_log
     >>> log = Log(["ann", "bob"], [1, 2], ["pine straw", "tea pot"])
