@@ -8,6 +8,8 @@ from setanon_core.keywords.identity import item_names, items_of
 
 def test_exact_identity_gives_one_item_per_keyword():
     assert items_of(["a", "aa", "b"]).tolist() == [0, 1, 2]
+    assert items_of(["listen", "silent"]).tolist() == [0, 1]
+    assert list(item_names(["listen", "silent"])[0]) == ["listen", "silent"]
 
 
 def test_repeated_characters_are_distinct_elements():
@@ -46,5 +48,8 @@ def test_keywords_share_an_item_if_three_min_hashes_are_equal():
     fives = ["".join(letters[start : start + 5]) for start in range(0, len(letters), 5)]
     words = [word for five in fives for word in (five[:4], five[:3] + five[4])]
 
-    for items in (items_of(words, "minhash"), item_names(words, "minhash")[1]):
-        assert 0.12 < np.mean(items[::2] == items[1::2]) < 0.32
+    items, numbers = items_of(words, "minhash"), item_names(words, "minhash")[1]
+    shared = items[::2] == items[1::2]
+
+    assert 0.12 < np.mean(shared) < 0.32
+    assert (numbers[::2] == numbers[1::2]).tolist() == shared.tolist()
