@@ -75,5 +75,6 @@ def test_every_equivalent_mutant_has_a_reason_and_is_generated():
         generated = {(lines[m.line - 1].strip(), m.change) for m in mutants_of(source)}
         entries = [entry for entry in listed if entry["module"] == module]
         assert all(entry["reason"] for entry in entries)
-        outdated = [e["change"] for e in entries if (e["line"], e["change"]) not in generated]
+        pairs = [(entry["line"], change) for entry in entries for change in entry["changes"]]
+        outdated = [pair for pair in pairs if pair not in generated]
         assert outdated == []

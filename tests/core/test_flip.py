@@ -160,12 +160,19 @@ def test_flip_cost_is_the_cost_of_the_centers_of_flip(operations):
         assert flip_cost(data, labels, operations) == expected
 
 
-@given(st.integers(0, 99), st.sampled_from(OPERATIONS))
-def test_labels_may_be_any_integers(seed, operations):
+OTHER_LABELS = {
+    "too large for an array of counts": lambda labels: 10**15 + labels,
+    "negative, but never -1": lambda labels: -2 * (9 - labels),
+    "both": lambda labels: np.where(labels % 2, 10**15 + labels, -2 * (9 - labels)),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_LABELS)
+@given(seed=st.integers(0, 99), operations=st.sampled_from(OPERATIONS))
+def test_labels_may_be_any_integers(kind, seed, operations):
     data = random_records(np.random.default_rng(seed), 9, 5)
     labels = np.arange(len(data)) // 2
-    # Too large for an array of counts, and negative, but never -1.
-    other_labels = np.where(labels % 2, 10**15 + labels, -2 * (9 + labels))
+    other_labels = OTHER_LABELS[kind](labels)
 
     rows, centers = flip(data, labels, operations)
     other_rows, other_centers = flip(data, other_labels, operations)

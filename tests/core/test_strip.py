@@ -7,7 +7,7 @@ from support.oracles import best_partition_cost
 from support.strategies import params, records
 
 from setanon_core.columns.records import Records
-from setanon_core.grouping.strip import count_owners, strip
+from setanon_core.grouping.strip import count_owners, never_majority, strip
 from setanon_core.params import OPERATIONS, Params
 
 
@@ -87,3 +87,34 @@ def test_of_empty_records_none_remains():
 def test_the_vocabulary_is_kept():
     data = Records.from_sets([{"a", "b"}, {"b"}, {"b"}])
     assert strip(data, Params(2)).records.vocabulary == data.vocabulary
+
+
+def test_given_owners_are_used_in_place_of_counted_ones():
+    # The log has more users of the items than these records.
+    data = Records.from_sets([{"a", "b"}, {"a", "b"}, {"a"}])
+    removed = {}
+    for owners in (None, np.array([3, 3]), np.array([3, 2])):
+        for operations in OPERATIONS:
+            stripped = strip(data, Params(3, operations=operations, min_owners=3), owners)
+            removed[str(owners), operations] = stripped.cost, stripped.barred
+
+    assert [removed["None", operations] for operations in OPERATIONS] == [
+        removed["[3 2]", operations] for operations in OPERATIONS
+    ]
+    assert (removed["[3 3]", "additions"], removed["[3 2]", "additions"]) == ((0, 0), (4, 2))
+    assert (removed["[3 3]", "both"], removed["[3 2]", "both"]) == ((0, 0), (2, 0))
+
+
+def test_rare_items_are_marked_by_item_number():
+    for sets in ([set()], [{"a"}, {"b"}, {"b", "c"}, {"b", "c"}]):
+        data = Records.from_sets(sets, [0, 1, 2, 2][: len(sets)])
+        n = max(data.width, 1)
+        rare = {
+            operations: never_majority(data, Params(2, operations=operations)).tolist()
+            for operations in OPERATIONS
+        }
+
+        assert rare["additions"] == [False] * n
+        assert rare["both"] == ([True] if n == 1 else [True, False, False])
+        assert rare["deletions"] == ([True] if n == 1 else [True, False, True])
+        assert len(count_owners(data)) == n

@@ -73,9 +73,10 @@ def generated(module: str, tables: dict, sample: int | None, seed: int) -> tuple
     source = (child.ROOT / module).read_text()
     lines = source.splitlines()
     listed = {
-        (entry["line"], entry["change"])
-        for entry in read_toml("equivalent.toml").get("mutant", [])
+        (entry["line"], change)
+        for entry in read_toml("equivalent.toml")["mutant"]
         if entry["module"] == module
+        for change in entry["changes"]
     }
     mutants = mutants_of(source)
     if sample is not None and sample < len(mutants):
