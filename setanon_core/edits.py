@@ -15,7 +15,7 @@ Deviation:  an added keyword is inserted where the other threads of its group ha
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -61,22 +61,34 @@ class EditTargets:
     """Minimum number of users who share every list of queries; None: each thread keeps its own."""
 
 
-def edit_in_batches(
-    typed: Queries, keywords: Keywords, targets: EditTargets
-) -> tuple[Queries, int]:
-    """The queries to publish, batch by batch, and the number of respelled words."""
+class EditedQueries(NamedTuple):
+    """The queries to publish, and counts of what was edited."""
+
+    queries: Queries
+    respellings: int
+    """Words of threads that are published in another spelling."""
+
+    rows: int
+    """Queries after the edits, before lists are shared: the rows of the format `edited`."""
+
+    true_rows: int
+    """Published queries that their own threads have after the edits."""
+
+
+def edit_in_batches(typed: Queries, keywords: Keywords, targets: EditTargets) -> EditedQueries:
+    """The queries to publish, batch by batch."""
     # Batches may be sent to other processes, which do not need the texts.
     keywords = replace(keywords, vocabulary=())
-    edited, respellings, done = [], 0, 0
+    edited, counts, done = [], np.zeros(3, np.int64), 0
     batches = (
         _batch(typed, keywords, targets, rows) for rows in _batch_rows(typed, targets.labels)
     )
-    for queries, respelled in map_ordered(_edit_batch, batches):
+    for queries, *batch_counts in map_ordered(_edit_batch, batches):
         edited.append(queries)
-        respellings += respelled
+        counts += batch_counts
         done += len(queries.words)
         report_progress("words edited", done, len(typed.words))
-    return concat_queries(edited), respellings
+    return EditedQueries(concat_queries(edited), *counts.tolist())
 
 
 def edit_queries(queries: Queries, labels: Ints, centers: Sets) -> Queries:
@@ -139,7 +151,7 @@ def _batch(typed: Queries, keywords: Keywords, targets: EditTargets, rows: Ints)
     return _Batch(replace(queries, threads=local), keywords, renumbered, threads)
 
 
-def _edit_batch(batch: _Batch) -> tuple[Queries, int]:
+def _edit_batch(batch: _Batch) -> EditedQueries:
     typed, keywords, targets = batch.typed, batch.keywords, batch.targets
     labels, centers = targets.labels, targets.centers
     spelling, respelled = common_spellings(typed, keywords, labels, centers, targets.owners)
@@ -155,11 +167,13 @@ def _edit_batch(batch: _Batch) -> tuple[Queries, int]:
             f"min_owners = {targets.owners} users must have typed every published keyword; "
             f"{rare} keywords have fewer. Nothing was returned. This is a bug in setanon."
         )
-    published = replace(edited, words=words)
+    published, rows = replace(edited, words=words), len(edited.threads)
+    true_rows = rows
     if targets.sharing_users is not None:
-        published = share_lists(published, labels, targets.users, targets.sharing_users)
+        published, true_rows = share_lists(published, labels, targets.users, targets.sharing_users)
     narrow = published.words.astype(typed.words.dtype)
-    return Queries(narrow, published.offsets, batch.threads[published.threads]), respelled
+    queries = Queries(narrow, published.offsets, batch.threads[published.threads])
+    return EditedQueries(queries, respelled, rows, true_rows)
 
 
 def _positions(cells: Ints, ascending: Ints) -> Ints:

@@ -26,16 +26,31 @@ class _Moves(NamedTuple):
 def assign_lists(choices: Choices, k: int) -> Ints:
     """The candidate of each member. A group without a shared candidate must have k users."""
     assigned = _start(choices)
-    active = np.ones(len(choices.first_candidate), np.bool_)
-    steps = (_open_lists, _replace_lists, _move_members, _close_lists)
+    result = assigned.copy()
+    # Numbers, in the argument, of the members and candidates of the groups that may change.
+    members, candidates = np.arange(len(result)), np.arange(len(choices.shared))
+    active = _can_change(choices, k)
     while active.any():
-        changed = np.zeros_like(active)
-        for step in steps:
-            moves = step(choices, assigned, active, k)
+        choices, kept, kept_candidates = choices.take(active)
+        position = np.cumsum(np.isin(np.arange(len(candidates)), kept_candidates)) - 1
+        assigned = position[assigned[kept]]
+        members, candidates = members[kept], candidates[kept_candidates]
+        active = np.zeros(len(choices.first_candidate), np.bool_)
+        for step in (_open_lists, _replace_lists, _move_members, _close_lists):
+            moves = step(choices, assigned, k)
             assigned[moves.members] = moves.candidates
-            changed[choices.group[moves.members]] = True
-        active = changed
-    return assigned
+            active[choices.group[moves.members]] = True
+        result[members] = candidates[assigned]
+    return result
+
+
+def _can_change(choices: Choices, k: int) -> Bools:
+    """Groups in which a second list can be assigned: with a shared candidate, or 2k users."""
+    n = len(choices.first_candidate)
+    width = int(choices.user.max(initial=0)) + 1
+    users = np.bincount(sorted_unique(choices.group * width + choices.user) // width, minlength=n)
+    shared = np.bincount(choices.candidate_group, choices.shared, n) > 0
+    return shared | (users >= 2 * k)
 
 
 def _start(choices: Choices) -> Ints:
@@ -50,23 +65,25 @@ def _start(choices: Choices) -> Ints:
     return assigned
 
 
-def _open_lists(choices: Choices, assigned: Ints, active: Bools, k: int) -> _Moves:
+def _open_lists(choices: Choices, assigned: Ints, k: int) -> _Moves:
     """In each group, assign the unused candidate that lowers the cost most."""
     spare = _spare_members(choices, assigned, k)
     # Members that can leave their lists; a new list needs k of them.
-    leaving = np.bincount(choices.group, choices.shared[assigned], len(active))
-    np.add.at(leaving, choices.candidate_group, np.where(choices.shared, 0, spare))
+    leaving = np.bincount(choices.group, choices.shared[assigned])
+    leaving += np.bincount(choices.candidate_group, np.where(choices.shared, 0, spare))
     used = _used(choices, assigned)
-    pairs = np.flatnonzero((active & (leaving >= k))[choices.group][choices.member])
+    pairs = np.flatnonzero((leaving >= k)[choices.group][choices.member])
     pairs = pairs[~used[choices.candidate[pairs]]]
     member, candidate = choices.member[pairs], choices.candidate[pairs]
     gain = choices.cost_of(member, assigned[member]) - choices.cost[pairs]
     order = np.lexsort((-gain, candidate))
     member, candidate, gain = member[order], candidate[order], gain[order]
     source = assigned[member]
-    can_leave = choices.shared[source] | (earlier_occurrences(candidate, source) < spare[source])
+    earlier = earlier_occurrences(candidate * len(used) + source)
+    can_leave = choices.shared[source] | (earlier < spare[source])
     member, candidate, gain = member[can_leave], candidate[can_leave], gain[can_leave]
-    new_user = earlier_occurrences(candidate, choices.user[member]) == 0
+    width = int(choices.user.max(initial=0)) + 1
+    new_user = earlier_occurrences(candidate * width + choices.user[member]) == 0
     before = np.cumsum(new_user) - new_user
     starts = run_starts(candidate)
     before -= before[starts][np.cumsum(starts) - 1] if len(before) else 0
@@ -81,10 +98,9 @@ def _open_lists(choices: Choices, assigned: Ints, active: Bools, k: int) -> _Mov
     return _Moves(member[taken], candidate[taken])
 
 
-def _replace_lists(choices: Choices, assigned: Ints, active: Bools, _k: int) -> _Moves:
+def _replace_lists(choices: Choices, assigned: Ints, _k: int) -> _Moves:
     """Replace each list by the candidate that costs its members least."""
-    movable = active[choices.group] & ~choices.shared[assigned]
-    pairs = np.flatnonzero(movable[choices.member])
+    pairs = np.flatnonzero(~choices.shared[assigned][choices.member])
     n = len(choices.shared)
     key = assigned[choices.member[pairs]] * n + choices.candidate[pairs]
     order = np.argsort(key, kind="stable")
@@ -102,9 +118,9 @@ def _replace_lists(choices: Choices, assigned: Ints, active: Bools, _k: int) -> 
     return _Moves(members, replaced[assigned[members]])
 
 
-def _move_members(choices: Choices, assigned: Ints, active: Bools, k: int) -> _Moves:
+def _move_members(choices: Choices, assigned: Ints, k: int) -> _Moves:
     """Give members better lists that are in use, if their lists keep k users."""
-    member, candidate, gain = _best_alternatives(choices, assigned, active)
+    member, candidate, gain = _best_alternatives(choices, assigned)
     better = gain > 0
     member, candidate, gain = member[better], candidate[better], gain[better]
     order = np.argsort(-gain, kind="stable")
@@ -115,9 +131,9 @@ def _move_members(choices: Choices, assigned: Ints, active: Bools, k: int) -> _M
     return _Moves(member[can_leave], candidate[can_leave])
 
 
-def _close_lists(choices: Choices, assigned: Ints, active: Bools, _k: int) -> _Moves:
+def _close_lists(choices: Choices, assigned: Ints, _k: int) -> _Moves:
     """In each group, stop using the list without which the cost is lowest, if it is lower."""
-    member, candidate, gain = _best_alternatives(choices, assigned, active)
+    member, candidate, gain = _best_alternatives(choices, assigned)
     source = assigned[member]
     total = np.bincount(source, gain, len(choices.shared))
     closable = np.flatnonzero((total > 0) & ~choices.shared)
@@ -127,11 +143,10 @@ def _close_lists(choices: Choices, assigned: Ints, active: Bools, _k: int) -> _M
     return _Moves(member[leaving], candidate[leaving])
 
 
-def _best_alternatives(choices: Choices, assigned: Ints, active: Bools) -> tuple[Ints, Ints, Ints]:
+def _best_alternatives(choices: Choices, assigned: Ints) -> tuple[Ints, Ints, Ints]:
     """Members, the best other list in use in their groups, and by how much it costs less."""
     used = _used(choices, assigned)
-    pairs = np.flatnonzero(active[choices.group][choices.member])
-    pairs = pairs[used[choices.candidate[pairs]]]
+    pairs = np.flatnonzero(used[choices.candidate])
     pairs = pairs[choices.candidate[pairs] != assigned[choices.member[pairs]]]
     pairs = pairs[_smallest(choices.cost[pairs], choices.member[pairs])]
     member, candidate = choices.member[pairs], choices.candidate[pairs]

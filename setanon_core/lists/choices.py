@@ -47,6 +47,29 @@ class Choices:
     first_candidate: Ints
     """The first candidate of each group."""
 
+    def take(self, groups: Bools) -> tuple["Choices", Ints, Ints]:
+        """The choices of some groups, and the numbers of their members and candidates."""
+        number = np.cumsum(groups) - 1
+        members = np.flatnonzero(groups[self.group])
+        candidates = np.flatnonzero(groups[self.candidate_group])
+        group = number[self.group[members]]
+        candidate_group = number[self.candidate_group[candidates]]
+        sizes = np.bincount(candidate_group)[group]
+        pairs = concat_ranges(self.starts[members], sizes)
+        first = offsets_of(np.bincount(candidate_group))[:-1]
+        choices = Choices(
+            group,
+            self.user[members],
+            candidate_group,
+            self.shared[candidates],
+            np.repeat(np.arange(len(members)), sizes),
+            concat_ranges(first[group], sizes),
+            self.cost[pairs],
+            offsets_of(sizes)[:-1],
+            first,
+        )
+        return choices, members, candidates
+
     def cost_of(self, members: Ints, candidates: Ints) -> Ints:
         """The costs of these candidates for these members of the same groups."""
         first = self.first_candidate[self.group[members]]

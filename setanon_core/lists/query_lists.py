@@ -11,6 +11,7 @@ from setanon_core.columns.arrays import (
     earlier_occurrences,
     first_positions,
     offsets_of,
+    sorted_unique,
 )
 from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import user_ranks
@@ -59,7 +60,8 @@ class QueryLists:
 
     def repetitions(self) -> Ints:
         """For each query of a list, how often the list has it before."""
-        return earlier_occurrences(self.rows, self.queries)
+        width = int(self.queries.max(initial=0)) + 1
+        return earlier_occurrences(self.rows * width + self.queries)
 
 
 def sequence_ranks(numbers: Ints, offsets: Ints) -> Ints:
@@ -70,10 +72,28 @@ def sequence_ranks(numbers: Ints, offsets: Ints) -> Ints:
 
 def number_queries(queries: Queries, n: int) -> tuple[QueryLists, Queries]:
     """The list of each of n threads, and the distinct queries by their numbers."""
-    queries = queries.take(np.argsort(queries.threads, kind="stable"))
+    if (np.diff(queries.threads) < 0).any():
+        queries = queries.take(np.argsort(queries.threads, kind="stable"))
     number = sequence_ranks(queries.words, queries.offsets)
     sizes = np.bincount(queries.threads, minlength=n)
     return QueryLists(number, offsets_of(sizes)), queries.take(first_positions(number))
+
+
+def count_common_queries(first: QueryLists, second: QueryLists) -> int:
+    """The number of queries that list i of both have in common, summed over i.
+
+    A query that both repeat counts as often as both have it.
+
+    >>> first = QueryLists(np.array([4, 4, 7]), np.array([0, 3]))
+    >>> count_common_queries(first, QueryLists(np.array([4, 9, 4, 4]), np.array([0, 4])))
+    2
+    """
+    both = first.append(second)
+    row = np.append(first.rows, second.rows)
+    repetition = np.append(first.repetitions(), second.repetitions())
+    width = int(both.queries.max(initial=0)) + 1
+    cells = dense_ranks(row * width + both.queries)[0] * (int(repetition.max(initial=0)) + 1)
+    return len(both.queries) - len(sorted_unique(cells + repetition))
 
 
 def count_sharing_users(labels: Ints, lists: Ints, users: Ints) -> Ints:

@@ -14,12 +14,11 @@ Deviation:  the paper's form is the format `edited`.
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from setanon_core.columns.arrays import (
-    Bools,
     Ints,
     dense_ranks,
     earlier_occurrences,
@@ -31,6 +30,7 @@ from setanon_core.lists.assign import assign_lists
 from setanon_core.lists.choices import build_choices
 from setanon_core.lists.query_lists import (
     QueryLists,
+    count_common_queries,
     count_sharing_users,
     number_queries,
     sequence_ranks,
@@ -45,28 +45,47 @@ PAIRS_AT_ONCE: Final = 1 << 20
 """Pairs of members and candidates processed at once: bounds the memory."""
 
 
-def share_lists(queries: Queries, labels: Ints, users: Ints, k: int) -> Queries:
+class SharedLists(NamedTuple):
+    """The queries to publish."""
+
+    queries: Queries
+    true_rows: int
+    """Published queries that their own threads have; a repeated query counts each time."""
+
+
+def share_lists(queries: Queries, labels: Ints, users: Ints, k: int) -> SharedLists:
     """The queries of all threads, with every list shared by at least k users of its group.
 
     `labels` has the group of each thread, and `users` its user. Every group has at least k users,
     and all its threads have the same set of words.
     """
-    lists, texts = number_queries(queries, len(labels))
-    shared = count_sharing_users(labels, lists.ranks(), users) >= k
+    own, texts = number_queries(queries, len(labels))
+    number = own.ranks()
+    shared = count_sharing_users(labels, number, users) >= k
     if shared.all():
-        return queries
+        return SharedLists(queries, len(queries.threads))
+    lists = own
     # Shared lists keep their word order, so that sharing a second time changes nothing.
-    usual = usual_queries(lists, texts, labels, users)
-    lists = replace(lists, queries=np.where(shared[lists.rows], lists.queries, usual))
-    number = lists.ranks()
+    usual = usual_queries(own, texts, labels, users)
+    usual = np.where(shared[own.rows], own.queries, usual)
+    if not np.array_equal(usual, own.queries):
+        lists = QueryLists(usual, own.offsets)
+        number = lists.ranks()
     source = _choose_lists(lists, number, labels, users, k)
-    if int(count_sharing_users(labels, number[source], users).min(initial=k)) < k:
-        raise NotAnonymousError(
-            f"every published list of queries must be shared by k = {k} users; some lists are "
-            "not. Nothing was returned. This is a bug in setanon."
-        )
     published = lists.take(source)
-    return replace(texts.take(published.queries), threads=published.rows)
+    # Compared again as published, without the numbers that the choice relied on.
+    violations = int((count_sharing_users(labels, published.ranks(), users) < k).sum())
+    if violations:
+        raise NotAnonymousError(
+            f"every published list of queries must be shared by k = {k} users; {violations} "
+            "threads violate this. Nothing was returned. This is a bug in setanon."
+        )
+    result = replace(texts.take(published.queries), threads=published.rows)
+    changed = source != np.arange(len(source))
+    changed[own.rows[own.queries != lists.queries]] = True
+    rows = np.flatnonzero(changed)
+    common = count_common_queries(own.take(rows), published.take(rows))
+    return SharedLists(result, int(own.sizes[~changed].sum()) + common)
 
 
 def _choose_lists(lists: QueryLists, number: Ints, labels: Ints, users: Ints, k: int) -> Ints:
@@ -75,8 +94,10 @@ def _choose_lists(lists: QueryLists, number: Ints, labels: Ints, users: Ints, k:
     n_users = count_sharing_users(labels, number, users)
     members = np.flatnonzero(n_users < k)
     members = members[_canonical_order(number[members], labels[members], users[members])]
-    candidates = _candidates(lists.sizes, number, labels, n_users, k)
-    candidates = candidates[np.isin(labels[candidates], labels[members])]
+    in_group = np.zeros(int(labels.max(initial=0)) + 1, np.bool_)
+    in_group[labels[members]] = True
+    rows = np.flatnonzero(in_group[labels])
+    candidates = rows[_candidates(number[rows], labels[rows], n_users[rows], k)]
     for some_members, some_candidates in _parts(members, candidates, labels):
         choices = build_choices(
             lists.take(some_members),
@@ -102,15 +123,16 @@ def _canonical_order(number: Ints, labels: Ints, users: Ints) -> Ints:
     return order[np.lexsort((number[order], rank, labels[order]))]
 
 
-def _candidates(sizes: Ints, number: Ints, labels: Ints, n_users: Ints, k: int) -> Ints:
-    """Threads whose lists are the candidates of their groups; sorted by group, shared lists first.
+def _candidates(number: Ints, labels: Ints, n_users: Ints, k: int) -> Ints:
+    """Threads whose lists are the candidates of their groups; sorted by group.
 
-    Then lists with more users are first, then longer ones.
+    In a group, lists with more users are first, then longer ones.
     """
-    shared: Bools = n_users >= k
-    order = np.lexsort((number, -sizes, -n_users, ~shared, labels))
+    # Numbers ascend with the lengths of lists.
+    order = np.lexsort((-number, -n_users, labels))
     order = order[run_starts(labels[order], number[order])]
-    return order[earlier_occurrences(labels[order], shared[order].astype(np.int64)) < CANDIDATES]
+    kind = labels[order] * 2 + (n_users[order] >= k)
+    return order[earlier_occurrences(kind) < CANDIDATES]
 
 
 def _parts(members: Ints, candidates: Ints, labels: Ints) -> Iterator[tuple[Ints, Ints]]:

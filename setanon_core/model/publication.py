@@ -102,6 +102,12 @@ class ReleaseCost:
     rounds: tuple[Round, ...] = ()
     """The cost after each round of the grouping."""
 
+    query_rows: int = field(default=0, compare=False)
+    """Queries of the published threads, edited to their centers; 0 if no queries are published."""
+
+    true_query_rows: int = field(default=0, compare=False)
+    """Published queries that their own threads have after the edits; not more than `query_rows`."""
+
     def __repr__(self) -> str:
         """Counts only, without the rounds."""
         return (

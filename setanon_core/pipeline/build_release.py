@@ -9,6 +9,7 @@ Deviation:  that of the stages.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -75,8 +76,11 @@ def edit_threads(
         users=threads.records.users,
         sharing_users=params.k if params.format == "queries" else None,
     )
-    edited, respellings = edit_in_batches(threads.typed, threads.keywords, targets)
-    return edited, release_cost(threads, result, respellings)
+    edited = edit_in_batches(threads.typed, threads.keywords, targets)
+    cost = release_cost(threads, result, edited.respellings)
+    if params.format != "sets":
+        cost = replace(cost, query_rows=edited.rows, true_query_rows=edited.true_rows)
+    return edited.queries, cost
 
 
 def format_release(

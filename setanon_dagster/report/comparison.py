@@ -12,7 +12,7 @@ from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.group_threads import sweep_threads
 from setanon_core.utility.compare import measure_baskets, measure_log
 from setanon_core.utility.measures import UtilityMeasure
-from setanon_dagster.stages.cost_report import TOTAL, cost_table
+from setanon_dagster.stages.cost_report import QUERY_COUNTS, TOTAL, cost_table
 
 Row = Mapping[str, Any]
 
@@ -24,7 +24,8 @@ def sweep_totals(
     sweeps = [sweep_threads(threads, params, ks) for params in methods]
     for costs in zip(*sweeps, strict=True):
         for cost, params in zip(costs, methods, strict=True):
-            rows = cost_table([cost], params).to_pylist()
+            # A sweep edits no queries.
+            rows = cost_table([cost], params).drop_columns(list(QUERY_COUNTS)).to_pylist()
             yield from (row for row in rows if row["round"] == TOTAL)
 
 

@@ -12,6 +12,9 @@ from setanon_core.params import ReleaseParams
 TOTAL: Final = "total"
 """`round` of the last row of a cost report; the rows before it are the rounds."""
 
+QUERY_COUNTS: Final = ("query_rows", "true_query_rows")
+"""Columns that count queries."""
+
 
 def cost_table(costs: Iterable[ReleaseCost], params: ReleaseParams) -> pa.Table:
     """For each k, one row per round and one row for the total."""
@@ -33,6 +36,7 @@ def _cost_rows(cost: ReleaseCost) -> Iterator[dict[str, str | int | float]]:
             "deletions": flips.deletions,
             "withdrawals": flips.withdrawals,
             "respellings": cost.respellings,
+            **{name: getattr(cost, name) for name in QUERY_COUNTS},
             "lower_bound": certificate.lower_bound,
             "factor": replace(certificate, cost=flips).factor,
             "retained": 1 - flips.total / max(cost.keywords, 1),

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setanon_core import InvalidParameterError, ReleaseParams
@@ -26,14 +26,19 @@ def queries_of(lists):
 def shared(members, k):
     """The lists after sharing; a member is (group, user, list)."""
     labels, users = (np.array([m[column] for m in members], np.int64) for column in (0, 1))
-    result = share_lists(queries_of([queries for _, _, queries in members]), labels, users, k)
+    queries = queries_of([own for _, _, own in members])
+    result = share_lists(queries, labels, users, k)
     lists = defaultdict(list)
-    for thread, query in result.lists():
+    for thread, query in result.queries.lists():
         lists[thread].append(tuple(query))
-    return [tuple(lists[thread]) for thread in range(len(members))]
+    published = [tuple(lists[thread]) for thread in range(len(members))]
+    pairs = zip(members, published, strict=True)
+    assert result.true_rows == sum(true_rows(own, new) for (_, _, own), new in pairs)
+    return published
 
 
 def true_rows(own, published):
+    own, published = ([tuple(query) for query in queries] for queries in (own, published))
     return (Counter(own) & Counter(published)).total()
 
 
@@ -60,6 +65,7 @@ def groups(draw, k, max_threads=9, max_groups=3):
 CASES = st.integers(2, 4).flatmap(lambda k: st.tuples(st.just(k), groups(k)))
 
 
+@settings(max_examples=40)
 @given(CASES)
 def test_every_list_has_k_users_and_every_thread_keeps_its_set(case):
     k, members = case
@@ -77,6 +83,7 @@ def test_every_list_has_k_users_and_every_thread_keeps_its_set(case):
             assert queries == own
 
 
+@settings(max_examples=40)
 @given(CASES)
 def test_shared_lists_are_not_changed_by_sharing_again(case):
     k, members = case
@@ -86,6 +93,7 @@ def test_shared_lists_are_not_changed_by_sharing_again(case):
     assert shared(again, k) == published
 
 
+@settings(max_examples=40)
 @given(CASES, st.randoms(use_true_random=False))
 def test_order_of_threads_and_user_numbers_make_no_difference(case, random):
     k, members = case
@@ -101,6 +109,7 @@ def test_order_of_threads_and_user_numbers_make_no_difference(case, random):
     assert counted(members) == counted(other)
 
 
+@settings(max_examples=40)
 @given(CASES)
 def test_groups_are_independent_of_each_other_and_of_the_memory_bound(case):
     k, members = case

@@ -50,7 +50,8 @@ COLUMNS = {
     "cost_report": {
         "k": INTEGER, "method": TEXT, "round": TEXT, "threads": INTEGER, "keywords": INTEGER,
         "additions": INTEGER, "deletions": INTEGER, "withdrawals": INTEGER,
-        "respellings": INTEGER, "lower_bound": INTEGER, "factor": "DOUBLE", "retained": "DOUBLE",
+        "respellings": INTEGER, "query_rows": INTEGER, "true_query_rows": INTEGER,
+        "lower_bound": INTEGER, "factor": "DOUBLE", "retained": "DOUBLE",
     },
 }  # fmt: skip
 COUNTS = {

@@ -41,11 +41,12 @@ QUERIES = ["pine straw", "pine straw mulch", "straw", "garden hose", "hosé", ""
 PIECES = st.sampled_from([*"aZ9 .-\n\t'", "é", "\u212a", "İ", "\0", "ß", "²"])
 COLUMNS = {
     "queries": ["thread_id", "group", "position", "query"],
+    "edited": ["thread_id", "group", "position", "query"],
     "sets": ["thread_id", "group", "keywords"],
 }
 COST = [
     "k", "method", "round", "threads", "keywords", "additions", "deletions", "withdrawals",
-    "respellings", "lower_bound", "factor", "retained",
+    "respellings", "query_rows", "true_query_rows", "lower_bound", "factor", "retained",
 ]  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def logs(draw):
 PARAMS = st.builds(
     params_with,
     k=st.integers(2, 3),
-    format=st.sampled_from(["queries", "sets"]),
+    format=st.sampled_from(["queries", "edited", "sets"]),
     method=st.sampled_from(["best", "paper"]),
     p=st.integers(1, 4),
     min_owners=st.sampled_from([None, 0]),
@@ -108,6 +109,10 @@ def assert_equal(tables, result):
     assert (total["threads"], total["keywords"]) == (cost.threads, cost.keywords)
     assert (total["additions"], total["deletions"]) == (flips.additions, flips.deletions)
     assert (total["withdrawals"], total["respellings"]) == (flips.withdrawals, cost.respellings)
+    assert (total["query_rows"], total["true_query_rows"]) == (
+        cost.query_rows,
+        cost.true_query_rows,
+    )
     assert total["lower_bound"] == cost.certificate.lower_bound
     assert (total["factor"], total["retained"]) == (cost.certificate.factor, cost.retained)
     assert [row["round"] for row in tables.cost.to_pylist()[:-1]] == [r.name for r in cost.rounds]
@@ -156,7 +161,7 @@ def demo(users=100):
     ]
 
 
-@pytest.mark.parametrize("format", ["queries", "sets"])
+@pytest.mark.parametrize("format", ["queries", "edited", "sets"])
 @pytest.mark.parametrize("method", ["best", "paper"])
 def test_stages_of_the_demo_log_equal_the_core(format, method):  # noqa: A002
     params = params_with(k=2, p=1, format=format, method=method)
@@ -166,7 +171,7 @@ def test_stages_of_the_demo_log_equal_the_core(format, method):  # noqa: A002
     assert_equal(result, release_log(Log.from_rows(demo()), params))
 
 
-@pytest.mark.parametrize("format", ["queries", "sets"])
+@pytest.mark.parametrize("format", ["queries", "edited", "sets"])
 def test_empty_log_keeps_columns_and_types(format):  # noqa: A002
     params = params_with(format=format)
     empty, full = raw_of([]), raw_of(demo())
