@@ -97,14 +97,21 @@ def verify(file: Path, k: int, ledger: Path | None) -> None:
 @click.option(
     "--out", metavar="DIR", help="Folder of the log and the release; default: .setanon-demo."
 )
-def demo(users: int, queries: int | None, seed: int, k: int, out: str | None) -> None:
+@click.option(
+    "--interests", is_flag=True, help="Users keep interests and habits: threads can be linked."
+)
+def demo(  # noqa: PLR0913 - one parameter per option
+    users: int, queries: int | None, seed: int, k: int, out: str | None, *, interests: bool
+) -> None:
     """Generate a synthetic log, release it, and print a sample."""
-    from setanon_dagster.demo.log import write_demo_log
+    from setanon_dagster.demo.interests import interest_rows
+    from setanon_dagster.demo.log import demo_rows, write_demo_log
 
     folder = demo_folder() if out is None else Path(out).absolute()
     config = demo_config(folder, k)
     folder.mkdir(parents=True, exist_ok=True)
-    rows = write_demo_log(folder / LOG, users, queries, seed)
+    rows_of = interest_rows if interests else demo_rows
+    rows = write_demo_log(folder / LOG, users, queries, seed, rows_of=rows_of)
     print_line(Console(stderr=True), f"Synthetic log: {users:,} users, {rows:,} queries.")
     published = _release(config)
     print_line(Console(), "\nSample of the published threads:", "bold")

@@ -7,6 +7,7 @@ Deviation:  none.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import nan
@@ -14,14 +15,16 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from setanon_core.columns.arrays import Bools
+from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.columns.users import user_ranks
 from setanon_core.model.inputs import Log
+from setanon_core.model.publication import ReleaseResult
 from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.log import release_log
 from setanon_core.risk.attack_data import AttackData
-from setanon_core.risk.differencing import Differencing, difference_persons
+from setanon_core.risk.differencing import Differencing, difference_persons, published_sets
 from setanon_core.risk.sybils import Guess, SybilAttack, sybil_attack
+from setanon_dagster.gate.rounded_counts import rounded_costs
 from setanon_dagster.risk.attack_result import AttackResult, RiskFigure
 from setanon_dagster.risk.versions import paper_form
 
@@ -37,6 +40,28 @@ SEED: Final = 0
 """Seed of the samples."""
 
 
+@dataclass(frozen=True, slots=True)
+class PersonDifferences:
+    """What two releases, with and without each person, disclose by their sets and certificates."""
+
+    sets: Differencing
+    counted: int
+    """Persons whose numbers of threads and keywords are the difference of two certificates."""
+
+    @property
+    def certificates_share(self) -> float:
+        """Share of the persons counted exactly; 0 without persons."""
+        return self.counted / max(self.sets.persons, 1)
+
+    @property
+    def sentence(self) -> str:
+        """The counts of the sets and of the certificates."""
+        return (
+            f"{self.sets.sentence} The public certificates give the exact numbers of threads and "
+            f"keywords of {self.counted} of these persons."
+        )
+
+
 def attack_by_differences(
     log: Log, users: Sequence[str], raw: AttackData, params: ReleaseParams
 ) -> AttackResult:
@@ -46,23 +71,67 @@ def attack_by_differences(
     """
     threads = _one_thread_per_user(raw, raw.typed.keywords.sizes > 0, PERSONS)
     persons = [users[thread] for thread in threads]
-    release, paper = _both(
-        params, lambda each: difference_persons(log, persons, partial(release_log, params=each))
-    )
-    shares: dict[str, Callable[[Differencing], float]] = {
+    release, paper = _both(params, lambda each: _difference_persons(log, persons, each))
+    shares: dict[str, Callable[[PersonDifferences], float]] = {
         "sets with more threads that have a keyword of the person": (
-            lambda each: each.with_keyword_share
+            lambda each: each.sets.with_keyword_share
         ),
-        "sets with more threads that are a set of the person": lambda each: each.of_person_share,
+        "sets with more threads that are a set of the person": (
+            lambda each: each.sets.of_person_share
+        ),
+        "persons counted exactly by two certificates": lambda each: each.certificates_share,
     }
     return AttackResult(
         "Differencing",
         "Two releases with the same parameters, with and without the rows of one person: share of "
-        "the sets with more threads in the first that concern the person.",
+        "the sets with more threads in the first that concern the person; and of the persons whose "
+        "numbers of threads and keywords are the difference of the two public certificates.",
         release.sentence,
         tuple(
             RiskFigure(name, nan, value(release), value(paper)) for name, value in shares.items()
         ),
+    )
+
+
+def _difference_persons(
+    log: Log, persons: Sequence[str], params: ReleaseParams
+) -> PersonDifferences:
+    """Compare sets and certificates of the releases with and without each person."""
+    counts: list[tuple[Ints, Ints]] = []
+
+    def anonymize(rows: Log) -> ReleaseResult:
+        result = release_log(rows, params)
+        counts.append(certified_counts(result))
+        return result
+
+    sets = difference_persons(log, persons, anonymize)
+    # The complete log is released first.
+    (exact, public), *without = counts
+    counted = sum(
+        np.array_equal(exact - exact_before, public - public_before)
+        for exact_before, public_before in without
+    )
+    return PersonDifferences(sets, counted)
+
+
+def certified_counts(result: ReleaseResult) -> tuple[Ints, Ints]:
+    """Numbers of threads and keywords of the source: the exact ones, and those that are public."""
+    sets = published_sets(result.release, result.params.tokenizer).values()
+    cost, flips = result.cost, result.cost.certificate.cost
+    public = rounded_costs(
+        {
+            "additions": flips.additions,
+            "deletions": flips.deletions,
+            "withdrawals": flips.withdrawals,
+            "respellings": cost.respellings,
+            "lower_bound": cost.certificate.lower_bound,
+        },
+        len(sets),
+        sum(map(len, sets)),
+    )
+    return (
+        np.array([cost.threads, cost.keywords]),
+        np.array([public["threads"], public["keywords"]]),
     )
 
 

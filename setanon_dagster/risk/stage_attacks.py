@@ -62,11 +62,37 @@ def attack_by_knowledge(data: Attacked[AttackData]) -> AttackResult:
         "Partial knowledge",
         "Share of sampled persons that an attacker singles out correctly who knows this much of "
         "one thread of the person; or of all threads, if all threads of each user were linked.",
-        results.release.sentence,
-        tuple(
-            figure(_knowledge_name(*kind), results, _correct_share(kind))
-            for kind in sorted(kinds, key=lambda kind: kind[1] != "thread")
+        _knowledge_sentence(results.release),
+        (
+            *(
+                figure(_knowledge_name(*kind), results, _correct_share(kind))
+                for kind in sorted(kinds, key=lambda kind: kind[1] != "thread")
+            ),
+            figure("1 to k - 1 candidates, by any knowledge of one thread", results, _few_share),
         ),
+    )
+
+
+def _few_share(result: PartialKnowledge) -> float:
+    """Largest share of the persons with fewer than k candidates, for knowledge of one thread."""
+    return max(
+        ((each.singled_out + each.below_k) / max(each.persons, 1) for each in _of_thread(result)),
+        default=0,
+    )
+
+
+def _of_thread(result: PartialKnowledge) -> list[KnowledgeOutcome]:
+    return [each for each in result.outcomes if each.scope == "thread"]
+
+
+def _knowledge_sentence(result: PartialKnowledge) -> str:
+    """The sentence of the worst outcome, or that there is none."""
+    if _few_share(result):
+        return result.sentence
+    persons = result.worst().persons
+    return (
+        f"No knowledge of one thread singles out any of {persons:,} persons: each of them has no "
+        f"candidate or at least k = {result.k}."
     )
 
 

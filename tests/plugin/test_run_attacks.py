@@ -6,11 +6,10 @@ import pytest
 from support.reports import write_stages
 
 from setanon_core.params import ReleaseParams
+from setanon_core.pipeline.log import anonymize_log
 from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.risk import repeated_releases, run_attacks
-from setanon_dagster.risk.repeated_releases import (
-    draw_guesses,
-)
+from setanon_dagster.risk.repeated_releases import certified_counts, draw_guesses
 from setanon_dagster.risk.run_attacks import attack_stored, attack_table
 from setanon_dagster.risk.versions import attacked_versions, release_tables
 from setanon_dagster.stages.clusters import clusters_table
@@ -79,7 +78,29 @@ def test_full_attacks_have_all_versions_and_no_data(monkeypatch):
     assert figures["true guesses confirmed"].release == 1
     assert figures["false guesses confirmed"].release == 0
     assert figures["sets with more threads that are a set of the person"].release == 1
+    assert figures["persons counted exactly by two certificates"].release in {0, 1}
     assert not [word for word in WORDS if word in repr(results)]
+
+
+def test_public_counts_of_withdrawn_threads_do_not_follow_from_two_certificates():
+    rows = [(f"user0{n}", n, "pine straw") for n in range(4)]
+    rows += [(f"user0{n}", 90 + n, f"garden{n} hose{n}") for n in range(3)]
+    exact, public = certified_counts(anonymize_log(rows, k=2))
+    exact_before, public_before = certified_counts(anonymize_log(rows[:-1], k=2))
+
+    assert exact.tolist() == [7, 14]
+    assert (exact - exact_before).tolist() == [1, 2]
+    assert (public - public_before).tolist() == [0, 0]
+    # A published thread can be counted in the file anyway.
+    _, public_before = certified_counts(anonymize_log(rows[1:], k=2))
+    assert (public - public_before).tolist() == [1, 2]
+
+
+def test_knowledge_that_finds_nobody_has_a_sentence_of_its_own(stages):
+    knowledge = attack_stored(stages, "log", ReleaseParams(k=3))[1]
+    assert knowledge.sentence.startswith("No knowledge of one thread singles out any of 6 persons")
+    assert knowledge.figures[-1].release == 0
+    assert knowledge.figures[-1].raw > 0
 
 
 def test_guesses_are_threads_of_one_user_and_sets_that_nobody_typed():
