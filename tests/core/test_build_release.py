@@ -13,10 +13,12 @@ from setanon_core import (
     NotAnonymousError,
     ReleaseParams,
     anonymize_log,
+    edits,
     tokenize,
     verify_release,
 )
 from setanon_core.params import FORMATS
+from setanon_core.pipeline import build_release as build_release_module
 from setanon_core.pipeline.build_release import build_release
 from setanon_core.pipeline.build_threads import require_distinct_texts
 from setanon_core.pipeline.group_threads import group_threads
@@ -206,3 +208,34 @@ def test_equal_texts_of_users_or_records_are_refused_and_not_shown():
     with pytest.raises(MalformedInputError, match="must differ when written as text") as error:
         require_distinct_texts(["canary", "other", "canary"])
     assert "canary" not in str(error.value)
+
+
+def test_lists_that_k_users_do_not_share_are_refused_whatever_the_edits_did(monkeypatch):
+    rows = [(user, time, "red lamp") for user in range(3) for time in range(user + 1)]
+    params = ReleaseParams(2, secret=SECRET)
+    threads = threads_of_log(rows, params)
+    result = group_threads(threads, params)
+    assert build_release(threads, result, params).verdict.ok
+
+    monkeypatch.setattr(edits, "share_lists", lambda queries, *_: queries)
+
+    with pytest.raises(NotAnonymousError, match=r"the list of queries .* k = 2 users; 3 threads"):
+        build_release(threads, result, params)
+    # The sets of these threads are shared.
+    as_edited = build_release(threads, result, replace(params, format="edited"))
+    assert as_edited.verdict.ok
+
+
+@pytest.mark.parametrize("format_", ["edited", "sets"])
+def test_sets_that_k_users_do_not_share_are_refused_whatever_the_edits_did(monkeypatch, format_):
+    rows = [(user, 0, f"red lamp {word}") for user, word in enumerate(["", "", "wall"])]
+    params = ReleaseParams(2, secret=SECRET, format=format_)
+    threads = threads_of_log(rows, params)
+    result = group_threads(threads, params)
+    assert build_release(threads, result, params).verdict.ok
+
+    unedited = build_release_module.edit_threads(threads, result, params)[1]
+    monkeypatch.setattr(build_release_module, "edit_threads", lambda *_: (threads.typed, unedited))
+
+    with pytest.raises(NotAnonymousError, match=r"the set of keywords .* k = 2 users; 1 threads"):
+        build_release(threads, result, params)

@@ -1,10 +1,13 @@
 """Edits: the words of a thread become its center; where words are inserted and what remains."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setanon_core import NotAnonymousError, edits
 from setanon_core.columns.sets import Sets
 from setanon_core.edits import edit_queries
 from setanon_core.model.groups import WITHDRAWN
@@ -116,3 +119,17 @@ def test_threads_that_are_their_center_keep_their_queries(seed):
     result = edited(threads, [0, 1, 2, 3], *centers)
 
     assert [text for _, text in result] == [text for texts in threads for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("faulty", "wrong"),
+    [
+        (lambda queries, *_: queries, 1),  # the word is not added
+        (lambda queries, *_: replace(queries, words=queries.words * 0), 3),  # another word
+    ],
+)
+def test_threads_whose_words_are_not_their_center_are_refused(monkeypatch, faulty, wrong):
+    monkeypatch.setattr(edits, "_add_words", faulty)
+
+    with pytest.raises(NotAnonymousError, match=f"must be its center; {wrong} words or threads"):
+        edited([["pine", "straw"], ["pine straw mulch"]], [0, 0], "pine straw mulch")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setanon_core import InvalidParameterError, ReleaseParams
+from setanon_core import InvalidParameterError, NotAnonymousError, ReleaseParams
 from setanon_core.lists import share
 from setanon_core.lists.share import share_lists
 from setanon_core.model.queries import Queries
@@ -158,3 +158,14 @@ def test_lists_with_spellings_as_typed_are_refused():
     with pytest.raises(InvalidParameterError, match="Use format edited or sets"):
         ReleaseParams(2, spelling="as_typed")
     assert ReleaseParams(2, spelling="as_typed", format="edited").spelling == "as_typed"
+
+
+def test_lists_of_fewer_than_k_users_are_refused_whatever_the_assignment_did(monkeypatch):
+    members = [(0, user, ((1, 2),) * (user + 1)) for user in range(3)]
+    assert len(set(shared(members, k=2))) == 1
+
+    # Every member keeps its own list.
+    monkeypatch.setattr(share, "assign_lists", lambda *_: np.array([2, 1, 0]))
+
+    with pytest.raises(NotAnonymousError, match="must be shared by k = 2 users"):
+        shared(members, k=2)
