@@ -216,7 +216,8 @@ def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefiniti
 
 
 def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    inputs = ("anonymized_threads", "ledger", "cost_report", "clusters", "rejected_rows")
+    # All stages: the gate compares them with each other and with the rows of the source.
+    inputs = tuple(stage for stage in specs if stage != "release")
 
     @dg.multi_asset(
         name=f"{config.name}__release",
@@ -224,7 +225,6 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         # `publish` writes the files, so the IO manager has nothing to store.
         outs={"release": dg.AssetOut.from_spec(specs["release"], dagster_type=dg.Nothing)},
         partitions_def=specs["release"].partitions_def,
-        required_resource_keys={storage_key(config)} if config.report == "full" else None,
     )
     def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
         partition = _partition_key(context)
@@ -244,7 +244,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 memory=config.memory_limit,
             )
         metadata = {
-            **_report_metadata(config, specs, published, files, context),
+            **_report_metadata(config, published, files, context),
             keys.RELEASE: published.name,
             keys.FOLDER: dg.MetadataValue.path(published.folder),
             keys.SHA256: published.digest,
@@ -257,7 +257,6 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
 
 def _report_metadata(
     config: ReleaseConfig,
-    specs: Specs,
     published: Published,
     files: Mapping[str, Path],
     context: dg.AssetExecutionContext,
@@ -265,10 +264,6 @@ def _report_metadata(
     """Write the report and return its metadata; an error is logged, the release stays published."""
     partition = _partition_key(context)
     try:
-        if config.report == "full":
-            # Not an input of the asset: a release depends only on what was checked.
-            raw, storage = _raw_stage(specs), getattr(context.resources, storage_key(config))
-            files = {**files, raw: storage.path(specs[raw].key, partition)}
         report, page = write_release_report(config, published, files)
         docs = data_docs_folder(config.data_docs, partition) / "index.html"
         return release_metadata(report, page, docs)

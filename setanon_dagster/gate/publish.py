@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
+from setanon_core.keywords.tokenize import tokenize
+from setanon_core.params import Tokenizer
 from setanon_core.ranges import check_k
-from setanon_dagster.gate.assign_ids import Renamed, id_key, stored_secret, write_with_new_ids
+from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_new_ids
 from setanon_dagster.gate.certificate import (
     Plain,
     build_certificate,
@@ -46,6 +48,7 @@ from setanon_dagster.storage.temporary import (
 from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS
+from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.typed_sets import require_typed_sets
 from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict
@@ -67,6 +70,15 @@ class StageFiles:
 
     rejected_rows: Path | None = None
 
+    raw_log: Path | None = None
+    """The rows of a log; required together with `threads`."""
+
+    threads: Path | None = None
+    """The rows of a log with their threads."""
+
+    raw_baskets: Path | None = None
+    """The rows of baskets; required instead of `raw_log` and `threads`."""
+
     def paths(self) -> dict[str, Path]:
         """The files by stage name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -85,6 +97,9 @@ class ReleaseSpec:
     format: str = "queries"
     parameters: Mapping[str, Plain] = field(default_factory=dict)
     """Further parameters for the certificate, which is public."""
+
+    tokenizer: Tokenizer | None = field(default=None, repr=False)
+    """Split the queries into the keywords of `clusters`; None: `tokenize`."""
 
     secret: bytes | None = field(default=None, repr=False)
     """Key of the thread ids; None: a random one, created once and kept in the private folder."""
@@ -178,7 +193,13 @@ def publish(
             require_typed_sets(threads.path, clusters, k, limits)
         wrong_entries = wrong_ledger_entries(ledger.path, clusters, **limits)
         costs = certified_costs(stages.get("cost_report", files.cost_report), parameters)
-        _check_verdict(verdict, wrong_entries, renamed, costs)
+        differences = source_failures(
+            stages,
+            spec.tokenizer or tokenize,
+            limits,
+            splits_at_blanks=spec.tokenizer is None,
+        )
+        _check_verdict(verdict, wrong_entries, [*renamed.failures, *differences], costs)
         exact = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
         write_private(staged_private / CERTIFICATE, certificate_text(exact))
         certificate = public_certificate(exact)
@@ -209,10 +230,10 @@ def _copy_stages(stages: Mapping[str, Path], target: Path) -> None:
 
 
 def _check_verdict(
-    verdict: FileVerdict, wrong_entries: int, renamed: Renamed, costs: Mapping[str, Plain]
+    verdict: FileVerdict, wrong_entries: int, others: list[str], costs: Mapping[str, Plain]
 ) -> None:
     """Raise if the release is not k-anonymous, or empty; messages have counts only."""
-    failures = [*verdict.failures, *renamed.failures]
+    failures = [*verdict.failures, *others]
     if wrong_entries:
         failures.append(
             f"the ledger must name the user of each thread; {wrong_entries} entries are wrong"

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypedDict
 
 import duckdb
+import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
 
@@ -110,6 +111,26 @@ def query_rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
     raise _redacted_error(failure)
 
 
+def query_arrow(connection: Connection, sql: str) -> pa.Table:
+    """Return all rows of a query as an Arrow table."""
+    try:
+        return connection.sql(sql).to_arrow_table()
+    except duckdb.Error as error:
+        failure = type(error).__name__
+    raise _redacted_error(failure)
+
+
+@contextmanager
+def redact_arrow_errors() -> Iterator[None]:
+    """Replace errors of Arrow and NumPy by the class of the error; `SetanonError` is unchanged."""
+    try:
+        yield
+    except SetanonError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise _redacted_error(type(error).__name__) from None
+
+
 def _redacted_error(failure: str) -> SetanonError:
     # Raised outside of any handler: a traceback with DuckDB's message could show data in logs.
     if failure == duckdb.OutOfMemoryException.__name__:
@@ -119,5 +140,5 @@ def _redacted_error(failure: str) -> SetanonError:
         )
     return MalformedInputError(
         "the files of a release must be readable by DuckDB and have the columns of their stage; "
-        f"DuckDB raised {failure}. Create the files again."
+        f"{failure} was raised. Create the files again."
     )

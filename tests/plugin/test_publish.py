@@ -319,8 +319,10 @@ def test_ledger_with_wrong_users_is_refused(tmp_path):
 
 def test_certificate_and_data_sheet_state_that_records_are_counted(tmp_path):
     paths = stage_files(tmp_path / "in", users=18)
-    clusters = parquet.read_table(paths["clusters"])
-    parquet.write_table(clusters.set_column(2, "name", clusters["user"]), paths["clusters"])
+    names = parquet.read_table(paths["clusters"])["name"]
+    for stage in ("clusters", "ledger"):  # without users, the record is the user
+        modify(paths, stage, lambda table: table.drop("user").append_column("user", names))
+    modify(paths, "raw_baskets", lambda table: table.set_column(2, "user", table["record"]))
 
     without_users = publish_files(paths, tmp_path / "alone")
     with_users = publish_files(stage_files(tmp_path / "other", users=18), tmp_path / "owned")

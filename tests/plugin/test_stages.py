@@ -230,10 +230,12 @@ def published_digest(rows, folder, secret=SECRET):
     """Digest of the release of these rows; stages are exchanged as files."""
     folder.mkdir()
     params = params_with(k=3, secret=secret)
-    clusters = clusters_table(threads_table(raw_of(rows), params), params)
+    raw = raw_of(rows)
+    threads = threads_table(raw, params)
+    clusters = clusters_table(threads, params)
     result = read(anonymize_clusters(clusters, params))
-    tables = [result.threads, result.ledger, clusters, result.cost]
-    names = ("anonymized_threads", "ledger", "clusters", "cost_report")
+    tables = [result.threads, result.ledger, clusters, result.cost, raw, threads]
+    names = ("anonymized_threads", "ledger", "clusters", "cost_report", "raw_log", "threads")
     paths = {name: folder / f"{name}.parquet" for name in names}
     for path, table in zip(paths.values(), tables, strict=True):
         parquet.write_table(table, path)

@@ -39,6 +39,12 @@ def stage_files(folder, form="sets", users=K, threads=9, word="canaryword"):
             "name": [f"{user}-{n}" for user, (*_, n) in zip(user_column, rows, strict=True)],
             "words": [sets[1]] * len(ids),
         },
+        "raw_baskets": {
+            "record": [f"{user}-{n}" for user, (*_, n) in zip(user_column, rows, strict=True)] * 2,
+            "item": ["canaryother"] * len(ids) + [word] * len(ids),
+            "user": user_column * 2,
+            "line": list(range(2 * len(ids))),
+        },
         "cost_report": {name: [5, value] for name, value in COST.items()}
         | {"k": [K, K], "method": ["best"] * 2, "round": ["star", "total"]},
         "rejected_rows": {"line": [7], "reason": ["no time"]},

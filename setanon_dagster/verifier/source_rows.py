@@ -1,0 +1,86 @@
+"""The stages compared with the rows that were read from the source: users and words are theirs.
+
+A stage that names one user as three, or gives a user words of another, could make one user look
+like k. Rows, users and words are compared as values, not as hashes.
+
+Guarantee:  `source_failures` is empty only if the rows of `threads` are those of `raw_log`, every
+            thread has the one user of its rows, and its words are the keywords of its queries in
+            order; for baskets, if every basket has the user and the items of `raw_baskets`.
+Complexity: one aggregation of the rows of both files, and one scan of threads and clusters.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from setanon_core.errors import InvalidParameterError
+from setanon_core.params import Tokenizer
+from setanon_dagster.verifier.source_words import count_thread_faults
+from setanon_dagster.verifier.sql import (
+    Limits,
+    create_view,
+    open_connection,
+    query_counts,
+    redact_arrow_errors,
+)
+
+SENTENCES: Final[Mapping[str, str]] = {
+    "lost_rows": "the threads must have all rows of the source; {} are missing",
+    "added_rows": "the threads must have rows of the source only; {} are not in it",
+    "wrong_users": "each thread must have the user of its queries in the source; {} have another",
+    "wrong_words": "each thread must have the keywords of its queries in order; {} have others",
+    "without_rows": "each thread must have queries, and be listed once; {} differ",
+    "lost_items": "the baskets must have all items of the source; {} are missing",
+    "added_items": "the baskets must have items and users of the source only; {} are not in it",
+    "repeated_baskets": "each basket must be one record with an item; {} differ",
+}
+"""A message for each kind of fault."""
+
+ROWS: Final = """
+    SELECT coalesce(sum(n) FILTER (n > 0), 0)::BIGINT AS lost_rows,
+        coalesce(-sum(n) FILTER (n < 0), 0)::BIGINT AS added_rows
+    FROM (SELECT sum(n) AS n FROM (
+            SELECT "user", time, query, 1 AS n FROM raw_log
+            UNION ALL SELECT "user", time, query, -1 FROM threads)
+        GROUP BY "user", time, query HAVING sum(n) <> 0)"""
+
+ITEMS: Final = """
+    SELECT coalesce(sum(n) FILTER (n > 0), 0)::BIGINT AS lost_items,
+        coalesce(-sum(n) FILTER (n < 0), 0)::BIGINT AS added_items,
+        (SELECT count(*) - count(DISTINCT name) FILTER (len(words) > 0) FROM clusters)
+            AS repeated_baskets
+    FROM (SELECT sum(n) AS n FROM (
+            SELECT record AS name, "user", item, 1 AS n FROM raw_baskets
+            UNION ALL SELECT name, "user", unnest(words), -1 FROM clusters)
+        GROUP BY name, "user", item HAVING sum(n) <> 0)"""
+
+
+def source_failures(
+    stages: Mapping[str, Path], tokenizer: Tokenizer, limits: Limits, *, splits_at_blanks: bool
+) -> list[str]:
+    """Messages, with counts and without data, about all differences of the stages to the source.
+
+    `stages` has the files by stage name: clusters, and raw_log and threads, or raw_baskets.
+    `tokenizer` splits a query into keywords; `splits_at_blanks`: queries of ASCII letters and
+    digits are split at blanks, as by the default tokenizer.
+    """
+    if "raw_baskets" in stages:
+        names, statement = ("raw_baskets", "clusters"), ITEMS
+    elif {"raw_log", "threads"} <= stages.keys():
+        names, statement = ("raw_log", "threads"), ROWS
+    else:
+        raise InvalidParameterError(
+            "raw_log and threads, or raw_baskets, must be passed: a release is compared with the "
+            "rows of its source."
+        )
+    with open_connection(**limits) as connection:
+        for name in names:
+            create_view(connection, name, stages[name])
+        faults = query_counts(connection, statement)
+        if "threads" in names:
+            create_view(connection, "clusters", stages["clusters"])
+            with redact_arrow_errors():
+                faults |= count_thread_faults(
+                    connection, tokenizer, splits_at_blanks=splits_at_blanks
+                )
+    return [SENTENCES[name].format(count) for name, count in faults.items() if count]
