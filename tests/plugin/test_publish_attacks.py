@@ -1,0 +1,310 @@
+"""Attacks on the gate: false stages, ids that encode users, and files swapped while it runs.
+
+Nothing that was not verified may be published; a swapped file is refused or has no effect.
+"""
+
+import os
+import threading
+from itertools import product
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.log_stages import change_column, log_stages, publish_log
+from support.publishing import folder_state, modify, publish_files, stage_files
+
+from setanon_core.errors import NotAnonymousError, SetanonError
+from setanon_dagster.gate import assign_ids, public_folder
+from setanon_dagster.gate import publish as gate
+
+STEPS = [
+    (gate, "write_with_new_ids", "after"),
+    (gate, "verify_file", "before"),
+    (gate, "verify_file", "after"),
+    (gate, "source_failures", "after"),
+    (gate, "build_certificate", "after"),
+    (gate, "check_existing", "after"),
+    (gate, "store_private_files", "after"),
+    (public_folder, "fsync_folder", "after"),
+    (gate, "switch_latest", "before"),
+]
+"""Functions of the gate, from the file's creation to its publication."""
+
+
+def attack_at(monkeypatch, step, attack):
+    """Call `attack` before or after a function of the gate, at its first call."""
+    module, name, when = step
+    original, pending = getattr(module, name), [attack]
+
+    def call(*args, **kwargs):
+        if when == "before" and pending:
+            pending.pop()()
+        result = original(*args, **kwargs)
+        if when == "after" and pending:
+            pending.pop()()
+        return result
+
+    monkeypatch.setattr(module, name, call)
+
+
+def bad_file(folder):
+    """A valid Parquet file with a set that one user has."""
+    path = folder / "bad.parquet"
+    parquet.write_table(pa.table({"thread_id": ["0" * 32], "keywords": [["canaryunique"]]}), path)
+    return path.read_bytes()
+
+
+def replace(path, data):
+    other = path.with_name("other")
+    other.write_bytes(data)
+    other.replace(path)
+
+
+def rewrite(path, data):
+    with path.open("r+b") as file:
+        file.write(data)
+        file.truncate()
+
+
+def staged_files(out, name):
+    return [*(out / "releases").glob(f".*/{name}"), *(out / "private").glob(f".*/{name}")]
+
+
+def try_to_publish(paths, out):
+    """Publish; if it is refused, nothing is public."""
+    try:
+        publish_files(paths, out)
+    except SetanonError:
+        assert [path.name for path in (out / "releases").iterdir()] == []
+
+
+def check_swap(monkeypatch, folder, step, swap, name):
+    due = publish_files(stage_files(folder / "in"), folder / "due")
+    data, out = bad_file(folder), folder / "out"
+    swapped = []
+
+    def attack():
+        for path in staged_files(out, name):
+            swap(path, data)
+            swapped.append(path)
+
+    attack_at(monkeypatch, step, attack)
+    try_to_publish(stage_files(folder / "in"), out)
+    # After the last step there is no staged file any more.
+    assert swapped or step[1] in {"fsync_folder", "switch_latest", "store_private_files"}
+    if (out / "releases" / "latest").exists():
+        assert folder_state(out / "releases" / "latest") == folder_state(due.folder)
+        assert folder_state(out / "private" / due.name) == folder_state(due.private)
+
+
+def test_file_swapped_after_verification_is_not_published(tmp_path, monkeypatch):
+    check_swap(monkeypatch, tmp_path, (gate, "verify_file", "after"), replace, "threads.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("step", "swap", "name"),
+    list(
+        product(
+            STEPS, (replace, rewrite), ("threads.parquet", "ledger.parquet", "certificate.json")
+        )
+    ),
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_file_swapped_at_any_step_is_not_published(tmp_path, monkeypatch, step, swap, name):
+    if name == "certificate.json" and step in STEPS[:5]:
+        pytest.skip("the certificate is written later")
+    check_swap(monkeypatch, tmp_path, step, swap, name)
+
+
+def test_bad_file_is_not_published_if_a_good_one_is_there_while_it_is_verified(
+    tmp_path, monkeypatch
+):
+    """The bytes are exchanged in place before verification, and back again after it."""
+    out, paths = tmp_path / "out", stage_files(tmp_path / "in")
+    good = publish_files(paths, tmp_path / "due").files[0].read_bytes()
+    change_column(
+        paths, "anonymized_threads", "keywords", lambda sets: [["canaryunique"], *sets[1:]]
+    )
+    kept = []
+
+    def put_good():
+        [path] = staged_files(out, "threads.parquet")
+        kept.append((path, path.read_bytes(), path.stat()))
+        rewrite(path, good)
+
+    def put_back():
+        [(path, data, status)] = kept
+        rewrite(path, data)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    attack_at(monkeypatch, (gate, "verify_file", "before"), put_good)
+    attack_at(monkeypatch, (gate, "verify_file", "after"), put_back)
+    with pytest.raises(NotAnonymousError, match=r"replaced or changed threads\.parquet"):
+        publish_files(paths, out)
+    assert list((out / "releases").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_folder_replaced_just_before_its_rename_is_removed_again(tmp_path, monkeypatch):
+    first = publish_files(stage_files(tmp_path / "first", threads=10), tmp_path / "out")
+    releases = tmp_path / "out" / "releases"
+
+    def attack():
+        [sheet] = releases.glob(".temporary-*/DATASHEET.md")
+        for path in sheet.parent.iterdir():
+            replace(path, path.read_bytes())  # equal bytes in other files
+
+    original = public_folder.fsync_folder
+
+    def fsync(folder):
+        if folder.parent == releases and (folder / "DATASHEET.md").exists():
+            attack()
+        original(folder)
+
+    monkeypatch.setattr(public_folder, "fsync_folder", fsync)
+    with pytest.raises(NotAnonymousError, match="replaced or changed"):
+        publish_files(stage_files(tmp_path / "in"), tmp_path / "out")
+    assert {path.name for path in releases.iterdir()} == {first.name, "latest"}
+
+
+@pytest.mark.slow
+def test_files_swapped_all_the_time_are_not_published(tmp_path):
+    due = publish_files(stage_files(tmp_path / "in"), tmp_path / "due")
+    paths, data = stage_files(tmp_path / "in"), bad_file(tmp_path)
+    for n in range(20):
+        out, stop = tmp_path / f"out{n}", threading.Event()
+
+        def swap(out=out, stop=stop):
+            while not stop.is_set():
+                for path in staged_files(out, "threads.parquet"):
+                    try:
+                        replace(path, data)
+                    except OSError:
+                        continue  # it was published or removed
+
+        attacker = threading.Thread(target=swap)
+        attacker.start()
+        try:
+            try_to_publish(paths, out)
+        finally:
+            stop.set()
+            attacker.join()
+        for path in (out / "releases").rglob("threads.parquet"):
+            assert path.read_bytes() == (due.folder / "threads.parquet").read_bytes()
+
+
+def user_as_id(paths):
+    """Replace the thread ids of the stages by ids that contain the user."""
+    ledger = parquet.read_table(paths["ledger"])
+    users = ledger["user"].to_pylist()
+    names = dict(
+        zip(
+            ledger["thread_id"].to_pylist(),
+            (f"{user.encode().hex()}{n:04x}".zfill(32) for n, user in enumerate(users)),
+            strict=True,
+        )
+    )
+    for stage in ("anonymized_threads", "ledger"):
+        change_column(paths, stage, "thread_id", lambda ids: [names[each] for each in ids])
+        modify(paths, stage, lambda table: table.sort_by("thread_id"))
+    return {*names.values()}
+
+
+def test_ids_and_order_of_the_stages_are_not_published(tmp_path):
+    due = publish_log(log_stages(tmp_path / "in"), tmp_path / "due")
+    paths = log_stages(tmp_path / "in")
+    stage_ids = user_as_id(paths)
+    release = publish_log(paths, tmp_path / "out")
+    published = parquet.read_table(release.files[0])["thread_id"].to_pylist()
+    assert not stage_ids & {*published}
+    assert release.digest == due.digest
+
+
+def test_ids_change_with_secret_parameters_and_words():
+    key = assign_ids.id_key(b"secret", {"k": 3}, "digest")
+    others = [(b"other", {"k": 3}, "digest"), (b"secret", {"k": 4}, "digest")]
+    others.append((b"secret", {"k": 3}, "other"))
+    assert len({key, *(assign_ids.id_key(*each) for each in others)}) == 4
+
+
+def test_random_secret_is_created_once_and_is_private(tmp_path):
+    secrets = {assign_ids.stored_secret(tmp_path) for _ in range(3)}
+    [path] = tmp_path.iterdir()
+    assert secrets == {path.read_bytes()}
+    assert (len(path.read_bytes()), path.stat().st_mode & 0o777) == (32, 0o600)
+    path.write_bytes(b"short")
+    with pytest.raises(SetanonError, match="must have 32 bytes; it has 5"):
+        assign_ids.stored_secret(tmp_path)
+
+
+def rename(old, new):
+    return lambda users: [new if user == old else user for user in users]
+
+
+STAGE_ATTACKS = {
+    "one user named three in clusters and ledger": [
+        ("clusters", "user", lambda users: [f"{user}{n % 3}" for n, user in enumerate(users)]),
+    ],
+    "a user renamed in clusters": [("clusters", "user", rename("ann", "eve"))],
+    "a user renamed in clusters and threads": [
+        ("clusters", "user", rename("ann", "eve")),
+        ("threads", "user", rename("ann", "eve")),
+    ],
+    "words of two threads swapped": [
+        ("clusters", "words", lambda words: [words[1], words[0], *words[2:]])
+    ],
+    "one ledger entry for all threads": [
+        ("ledger", "thread_id", lambda ids: ids[:1] * len(ids)),
+    ],
+    "an id without entry": [("ledger", "thread_id", lambda ids: ["0" * 32, *ids[1:]])],
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(changes, id=name, marks=() if "three" in name else pytest.mark.slow)
+        for name, changes in STAGE_ATTACKS.items()
+    ],
+)
+def test_false_stages_are_not_published(tmp_path, changes):
+    paths = log_stages(tmp_path / "in")
+    for change in changes:
+        change_column(paths, *change)
+    if changes[0][0] == "clusters" and changes[0][1] == "user":
+        # The ledger agrees with the clusters, so that only the source contradicts both.
+        clusters = parquet.read_table(paths["clusters"])
+        users = dict(zip(*(clusters[name].to_pylist() for name in ("thread", "user")), strict=True))
+        threads = parquet.read_table(paths["ledger"])["thread"].to_pylist()
+        change_column(paths, "ledger", "user", lambda _: [users[each] for each in threads])
+    with pytest.raises(NotAnonymousError):
+        publish_log(paths, tmp_path / "out")
+    assert list((tmp_path / "out" / "releases").iterdir()) == []
+
+
+BASKET_ATTACKS = {
+    "a user of no source": ("clusters", "user", lambda users: ["eve", *users[1:]]),
+    "an item of no source": ("clusters", "words", lambda words: [["tea"], *words[1:]]),
+    "a basket without items": ("clusters", "words", lambda words: [[], *words[1:]]),
+    "a basket listed twice": ("clusters", "name", lambda names: [names[1], *names[1:]]),
+    "a row that is missing": ("raw_baskets", "record", lambda records: ["lost", *records[1:]]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", BASKET_ATTACKS.values(), ids=BASKET_ATTACKS.keys())
+def test_false_baskets_are_not_published(tmp_path, change):
+    paths = stage_files(tmp_path / "in")
+    change_column(paths, *change)
+    with pytest.raises(NotAnonymousError, match=r"(basket|baskets) must "):
+        publish_files(paths, tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["raw_log", "threads"])
+def test_release_without_its_source_is_refused(tmp_path, missing):
+    paths = log_stages(tmp_path / "in")
+    del paths[missing]
+    with pytest.raises(SetanonError, match="must be passed"):
+        publish_log(paths, tmp_path / "out")
