@@ -80,12 +80,12 @@ def test_raw_log_has_all_threads_as_typed():
     assert data.published.sources.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("form", ["edited", "sets"])
+@pytest.mark.parametrize("form", ["edited", "queries", "sets"])
 def test_data_of_a_release_in_memory(form):
     result = anonymize_log(LOG, k=2, format=form, secret=b"for tests only")
     data = AttackData.from_result(LOG, result)
 
-    assert data.published.has_lists == (form == "edited")
+    assert data.published.has_lists == (form != "sets")
     assert sets_of(data, data.published.keywords) == [{"pine", "straw"}] * 2
     assert sorted(sets_of(data, data.typed.keywords), key=sorted) == [
         set(),

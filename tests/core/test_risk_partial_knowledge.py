@@ -161,7 +161,7 @@ LOG = [
 ]
 
 
-@pytest.mark.parametrize("form", ["edited", "sets"])
+@pytest.mark.parametrize("form", ["edited", "queries", "sets"])
 def test_releases_with_and_without_lists(form):
     result = anonymize_log(LOG, k=3, format=form, secret=b"for tests only")
     data = AttackData.from_result(LOG, result)

@@ -59,7 +59,7 @@ LOG = [
 ]
 
 
-@pytest.mark.parametrize(("form", "views"), [("edited", 3), ("sets", 1)])
+@pytest.mark.parametrize(("form", "views"), [("edited", 3), ("queries", 3), ("sets", 1)])
 def test_only_the_edited_form_has_lists_of_few_users(form, views):
     result = anonymize_log(LOG, k=3, format=form, secret=b"for tests only")
     uniqueness = view_uniqueness(AttackData.from_result(LOG, result))
