@@ -132,7 +132,9 @@ def attack(rows_of):
 def test_threads_can_be_linked_and_those_of_the_demo_log_cannot():
     linkable, independent = attack(interest_rows), attack(demo_rows)
 
-    assert linkable.auc > 0.56
+    # The standard error of an AUC of 2,000 pairs of each kind is 0.009.
+    assert linkable.auc > 0.53
+    assert linkable.auc_unsupervised > 0.515
     assert linkable.precision_at_top > 0.8
-    assert linkable.hit_share > 0.03
     assert abs(independent.auc - 0.5) < 0.03
+    assert independent.precision_at_top < 0.7
