@@ -77,3 +77,21 @@ def test_centers_with_items_of_too_few_owners_are_refused(monkeypatch, min_owner
     with pytest.raises(NotAnonymousError, match="min_owners = 3 owners; 1 had fewer") as error:
         anonymize(sets, k=3, min_owners=min_owners)
     assert CANARY not in str(error.value)
+
+
+@pytest.mark.parametrize("operations", ["both", "additions"])
+def test_rounds_contain_the_cost_of_what_was_removed_before_the_grouping(operations):
+    records = [{"a"}, {"a"}, set(), {"a", "rare"}, set()]
+
+    result = anonymize(records, k=2, operations=operations)
+
+    assert result.rounds[-1].cost == result.cost
+    assert result.cost.withdrawals == (3 if operations == "additions" else 2)
+
+
+def test_exactly_k_users_are_enough_and_give_no_warning():
+    result = anonymize([{"a"}, {"a"}, {"a"}], k=3)
+
+    assert result.records == ({"a"},) * 3
+    assert result.warnings == ()
+    assert "only 2 of 2 users" in anonymize([{"a"}, {"a"}], k=3, min_owners=0).warnings[0]

@@ -82,6 +82,9 @@ def generated(module: str, tables: dict, sample: int | None, seed: int) -> tuple
     if sample is not None and sample < len(mutants):
         chosen = random.Random(f"{seed} {module}").sample(range(len(mutants)), sample)  # noqa: S311
         mutants = [mutants[position] for position in sorted(chosen)]
+    generated_now = {(lines[m.line - 1].strip(), m.change) for m in mutants_of(source)}
+    for line, change in sorted(listed - generated_now):
+        print(f"equivalent.toml: {module} no longer has the mutant {change} of: {line}")
     kept = [m for m in mutants if (lines[m.line - 1].strip(), m.change) not in listed]
     tests = tests_of(module, tables)
     jobs = [Job(module, f"{module}:{m.line}", m.change, tests, m.apply()) for m in kept]

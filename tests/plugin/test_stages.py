@@ -29,10 +29,15 @@ from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 from setanon_dagster.stages import threads as threads_stage
 from setanon_dagster.stages.anonymize import anonymize_clusters
-from setanon_dagster.stages.clusters import basket_clusters_table, cluster_sizes, clusters_table
+from setanon_dagster.stages.clusters import (
+    basket_clusters_table,
+    cluster_counts,
+    cluster_sizes,
+    clusters_table,
+)
 from setanon_dagster.stages.cost_report import TOTAL, cost_table
 from setanon_dagster.stages.load_threads import load_threads
-from setanon_dagster.stages.threads import threads_stream, threads_table
+from setanon_dagster.stages.threads import thread_counts, threads_stream, threads_table
 
 SECRET = b"made up for a test"
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
@@ -322,3 +327,20 @@ def test_rows_of_equal_times_keep_the_order_of_their_lines(tmp_path):
 
     by_line = sorted(zip(raw["line"].to_pylist(), raw["query"].to_pylist(), strict=True))
     assert threads["query"].to_pylist() == [query for _, query in by_line]
+
+
+def test_users_threads_and_queries_are_counted():
+    params = params_with()
+    minute = timedelta(minutes=1)
+    rows = [("a", START, "pine straw"), ("a", START + minute, "pine straws")]
+    rows += [("a", START + 2 * minute, "caffeine"), ("b", START, "caffeine")]
+    threads = threads_table(raw_of(rows), params)
+    clusters = clusters_table(threads, params)
+
+    of_threads = thread_counts(duckdb.from_arrow(threads))
+    of_clusters = cluster_counts(duckdb.from_arrow(clusters), p=2)
+    of_nothing = thread_counts(duckdb.from_arrow(threads.slice(0, 0)))
+
+    assert list(of_threads.values()) == [2, 3, 4 / 3]
+    assert list(of_clusters.values()) == [2, 3, 5 / 3, 2, 2, 2]
+    assert list(of_nothing.values()) == [0, 0, 0]
