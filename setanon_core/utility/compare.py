@@ -103,9 +103,15 @@ def measure_baskets(baskets: Baskets, params: ReleaseParams) -> tuple[UtilityMea
 
 
 def paper_params(params: ReleaseParams) -> ReleaseParams:
-    """The paper's method for the same k: p = 2, and no `min_owners`."""
+    """The paper's method for the same k: p = 2, no `min_owners`, each thread's own queries."""
     return replace(
-        params, method="paper", grouper=None, p=PAPER_P, min_owners=0, combinations="any"
+        params,
+        method="paper",
+        grouper=None,
+        p=PAPER_P,
+        min_owners=0,
+        combinations="any",
+        format="edited",
     )
 
 
@@ -129,7 +135,9 @@ def _release_texts(log: Log, params: ReleaseParams) -> QueryTexts:
 
 def _queries_format(params: ReleaseParams) -> Format:
     """The format of the measured queries: texts of queries are needed even for `sets`."""
-    return "queries" if params.format == "sets" else params.format
+    if params.format != "sets":
+        return params.format
+    return "edited" if params.spelling == "as_typed" else "queries"
 
 
 def _release_sets(baskets: Baskets, params: ReleaseParams) -> list[Items]:
