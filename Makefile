@@ -6,7 +6,7 @@ READY := .venv/ready
 # A release needs fewer packages than development; a development environment is reused.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test test-slow test-all mutants check audit docs bench release screenshots ui clean
+.PHONY: test test-slow test-all mutants check audit docs bench faults fuzz release screenshots ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -43,6 +43,15 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/run.py $(if $(SIZES),--sizes $(SIZES)) $(if $(DATA),--data $(DATA)) \
 		$(if $(PARTS),--parts $(PARTS)) $(BENCH)
+
+# Killed runs, full disks and other faults, in a temporary folder; FAULTS: options, such as
+# "--kills 20 --only disk". Mounts small file systems if run by root.
+faults: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m faults $(FAULTS)
+
+# Malformed lines; FUZZ: options, such as "--lines 10000 --seed 1".
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ)
 
 # Read, anonymize, check, verify and publish a synthetic log.
 release: $(USABLE)

@@ -4,6 +4,7 @@ import json
 import logging
 import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,6 +18,8 @@ from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
 from setanon_dagster.runtime.gc_imports import imports_without_gc
 from setanon_dagster.runtime.interrupts import InterruptWatch
+from setanon_dagster.storage.folders import private_folder
+from setanon_dagster.storage.temporary import enter_temporary_folder
 from setanon_dagster.verifier.release_folder import CERTIFICATE
 
 LOGGER: Final = "setanon"
@@ -93,9 +96,16 @@ def _run(config: ReleaseConfig, handler: logging.Handler) -> bool:
         logger.addHandler(handler)
         return logger
 
-    with imports_without_gc():  # creating an instance imports much of Dagster
-        ephemeral = dg.DagsterInstance.ephemeral(settings={"telemetry": {"enabled": False}})
-    with warnings.catch_warnings(), ephemeral as instance:
+    with ExitStack() as resources:
+        # Dagster's default is a folder in the system's temporary folder, which a kill leaves there.
+        artifacts = enter_temporary_folder(resources, private_folder(config.private))
+        with imports_without_gc():  # creating an instance imports much of Dagster
+            instance = resources.enter_context(
+                dg.DagsterInstance.ephemeral(
+                    str(artifacts), settings={"telemetry": {"enabled": False}}
+                )
+            )
+        resources.enter_context(warnings.catch_warnings())
         # Deprecation warnings of Dagster and its dependencies are not for the user.
         warnings.simplefilter("ignore")
         definitions = dg.Definitions.merge(

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from faults import conditions, kills
-from faults.release_run import STEPS, write_logs
+from faults.children import import_as_in
+from faults.release_run import STEPS, config_of, run_release, write_logs
 
 
 def main():
@@ -16,6 +17,7 @@ def main():
     parser.add_argument("--kills", type=int, default=200, help="killed runs of the stages")
     parser.add_argument("--commands", type=int, default=6, help="killed runs of setanon release")
     parser.add_argument("--seed", type=int, default=None, help="of the random moments")
+    parser.add_argument("--only", default="", help="part of the name of the tries to run")
     arguments = parser.parse_args()
     seed = time.time_ns() % 1_000_000 if arguments.seed is None else arguments.seed
     print(f"seed {seed}", flush=True)
@@ -26,6 +28,7 @@ def main():
 def run_all(folder, arguments, seed):
     """Run all faults; return the exit code."""
     logs = write_logs(folder / "logs")
+    import_as_in(run_release, config_of(logs[0], folder / "first"))
 
     def kill_functions(folder, logs):
         findings, steps = kills.kill_functions(folder, logs, arguments.kills, seed)
@@ -52,6 +55,8 @@ def run_all(folder, arguments, seed):
     print("| try | number | found |\n|---|---|---|", flush=True)
     total = []
     for name, inject in tries.items():
+        if arguments.only not in name:
+            continue
         try:
             number, findings = inject(folder, logs)
         except conditions.Skipped as reason:

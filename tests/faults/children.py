@@ -7,6 +7,8 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
+from importlib import import_module
 
 from setanon_core.errors import SetanonError
 
@@ -61,6 +63,19 @@ def _call(writer, function, arguments, options):
 def call(function, *arguments, **options):
     """Call a function in a forked process and wait for it."""
     return Child(function, *arguments, **options).result()
+
+
+def import_as_in(function, *arguments):
+    """Import what a call imports late, so that forked processes do not import it each time."""
+    before = set(sys.modules)
+
+    def modules():
+        function(*arguments)
+        return sorted(set(sys.modules) - before)
+
+    for name in call(modules)[1]:
+        with suppress(ImportError):
+            import_module(name)
 
 
 def kill_at(moment, function, *arguments, **options):

@@ -1,0 +1,1 @@
+"""Fuzzing of the readers of sources with malformed lines; `make fuzz`."""
