@@ -261,6 +261,8 @@ def test_user_with_ten_thousand_queries_takes_seconds(similar):
         ([1], [1], np.array([3]), {}),
         ([1], [1], np.array([1]), {"texts": ["canary"]}),
         ([1], [1], np.array([-1]), {"texts": ["canary"]}),
+        ([1, 1], [1, 2], np.array([0, 1]), {"texts": ["canary"]}),
+        ([1, 1], [1, 2], np.array([0, -1]), {"texts": ["canary"]}),
         ([1], [1], ["canary"], {"texts": ["canary"]}),
     ],
 )
@@ -341,3 +343,26 @@ def test_by_default_queries_are_compared_by_edit_distance():
 
     assert by_default.tolist() == [0, 0, 0, 1]
     assert separate_threads([1] * 4, range(4), queries, NEVER_SIMILAR).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("between", "same_thread"), [(7, True), (8, False)])
+def test_in_a_large_session_a_query_is_compared_with_the_last_8_texts(
+    monkeypatch, between, same_thread
+):
+    monkeypatch.setattr(module, "LARGE_SESSION", 5)
+    words = [f"{number * 7919 % 10**9:09d}" * 3 for number in range(1, between + 6)]
+    queries = [*words[:5], "pine straw", *words[5:], "pine straw mulch"]
+
+    threads = separate_threads([1] * len(queries), range(len(queries)), queries)
+
+    assert (threads[5] == threads[-1]) == same_thread
+
+
+def test_a_session_is_large_after_10_000_texts_and_has_100_000_queries_at_most():
+    assert (module.LARGE_SESSION, module.MAX_SESSION_QUERIES) == (10_000, 100_000)
+
+
+def test_texts_may_be_numpy_strings():
+    queries = np.array(["pine straw", "pine straws", "caffeine"])
+
+    assert separate_threads([1, 1, 1], [1, 2, 3], queries).tolist() == [0, 0, 1]

@@ -34,6 +34,7 @@ def test_entries_are_counted_from_files(connection, tmp_path):
         connection.execute(f"COPY {table} TO '{tmp_path / table}.parquet' (FORMAT parquet)")
     ledger, clusters = tmp_path / "ledger.parquet", tmp_path / "clusters.parquet"
     assert wrong_ledger_entries(ledger, clusters) == 1
+    assert wrong_ledger_entries(ledger, clusters, cores=1, memory="200MB", spill=tmp_path) == 1
 
 
 @pytest.mark.parametrize("step", [1, -1])
