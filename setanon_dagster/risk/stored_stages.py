@@ -8,8 +8,8 @@ from duckdb import DuckDBPyConnection
 
 from setanon_dagster.risk.versions import ReleasedTables
 
-MAX_THREADS: Final = 500_000
-"""Threads of a source up to which a plain report has attacks: they are held in memory."""
+MAX_THREADS: Final = 200_000
+"""Threads of a source up to which a plain report has attacks: more would take too long."""
 
 CLUSTER_COLUMNS: Final = ("thread", "user", "name", "words", "lengths")
 """Columns of `clusters` that the attacks and the grouping need; only baskets have names."""
