@@ -184,7 +184,7 @@ def publish(
             threads.path,
             k,
             ledger.path,
-            format="sets" if spec.format == "sets" else "edited",
+            format=spec.format,
             words=clusters,
             min_owners=spec.owners,
             **limits,

@@ -18,7 +18,7 @@ PROMISES: Final[Mapping[str, str]] = {
 """Name and description of each check; Dagster and the Data Docs show both."""
 
 
-SHARED_LISTS: Final = frozenset[str]()
+SHARED_LISTS: Final = frozenset({"queries"})
 """Formats that promise k users for every list of queries."""
 
 
