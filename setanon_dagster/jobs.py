@@ -7,6 +7,8 @@ import dagster as dg
 
 from setanon_core.errors import SetanonError
 from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.gate.certificate import setanon_version
+from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.metadata_keys import RELEASES
 from setanon_dagster.redaction import redact_errors
 from setanon_dagster.translator import SetanonTranslator, asset_specs, partitions_definition
@@ -112,7 +114,13 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
         with redact_errors():
             releases = published_releases(config.folder, config.name)
             for release in releases:
-                verdict = verify_release(release, config.private, memory=config.memory_limit)
+                verdict = verify_release(
+                    release,
+                    config.private,
+                    data_sheet=datasheet,
+                    version=setanon_version(),
+                    memory=config.memory_limit,
+                )
                 context.log.info(
                     "%s: %d threads, %d groups, smallest group: %d users.",
                     release.name,

@@ -83,8 +83,9 @@ def cost_metadata(report: Report) -> dict[str, Value]:
 def summary(report: Report) -> str:
     """Verdict as a Markdown paragraph, with at most one figure: Dagster stores it for each run."""
     unit = report.certificate["unit"]
+    shared = "list of queries" if report.certificate["format"] == "queries" else "set"
     verdict = (
-        f"**Verified**: every published set is shared by at least {report.k} {unit}s"
+        f"**Verified**: every published {shared} is shared by at least {report.k} {unit}s"
         if report.anonymous
         else "**Refused**: this release must not be published"
     )

@@ -12,7 +12,8 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from setanon_dagster.cli.error_sentences import BadArgumentError, Commands
+from setanon_core.params import FORMATS
+from setanon_dagster.cli.error_sentences import Commands
 from setanon_dagster.cli.options import (
     RELEASE_ONLY,
     config_of,
@@ -20,11 +21,11 @@ from setanon_dagster.cli.options import (
     parameter_options,
     parse_ks,
 )
-from setanon_dagster.cli.summary import print_line, print_summary, print_verdict
+from setanon_dagster.cli.summary import print_line, print_summary
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
-from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.exposure import exposure_warning
 from setanon_dagster.verifier.release_folder import THREADS
 
 MAX_PRELOAD_BYTES: Final = 1 << 28
@@ -63,26 +64,32 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
 
 @main.command()
 @click.argument("file", type=FILE)
-@k_option()
+@k_option(required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Format of a single file; default: queries or sets, depending on its columns.",
+)
 @click.option("--ledger", type=FILE, help="The private ledger: count users instead of threads.")
-def verify(file: Path, k: int, ledger: Path | None) -> None:
-    """Verify that FILE is k-anonymous, and count violations.
+@click.option(
+    "--private",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The private folder of the release, DIR/private/NAME: its ledger and exact certificate.",
+)
+def verify(
+    file: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
+) -> None:
+    """Verify that FILE is k-anonymous, count violations, and print what was not checked.
 
-    FILE is a published file or the folder of a release, such as DIR/releases/latest. Without the
-    ledger each thread counts as one user: a published file has no users.
+    FILE is a published file or the folder of a release, such as DIR/releases/latest. In a folder,
+    all files are verified: there must be no others, and certificate, digest and data sheet must
+    match. k is then that of the certificate. Without the ledger each thread counts as one user: a
+    published file has no users.
     """
-    path = file / THREADS if file.is_dir() else file
-    if not path.is_file():
-        raise BadArgumentError(f"{file} must be the folder of a release; it has no {THREADS}.")
-    verdict = verify_file(path, k, ledger)
-    passed = verdict.ok and verdict.records > 0
-    result = "is a release" if passed else "is NOT a release"
-    style = "bold green" if passed else "bold red"
-    print_line(Console(), f"{file} {result} that is k-anonymous for k = {k}.", style)
-    print_verdict(Console(), verdict, users=ledger is not None)
-    if not passed:
-        failures = verdict.failures or ["the file must have at least one thread; it has none"]
-        raise click.ClickException("; ".join(failures) + ".")
+    from setanon_dagster.cli.verify import verify_path
+
+    verify_path(file, k, form, ledger, private)
 
 
 @main.command()
@@ -270,6 +277,9 @@ def _release(config: ReleaseConfig) -> Path:
         print_line(Console(stderr=True), warning, "yellow")
     if outcome.folder is None:
         raise click.ClickException(" ".join(outcome.failures))
+    if outcome.certificate["format"] == "edited":
+        warning = exposure_warning(outcome.certificate["verdict"], config.k)
+        print_line(Console(stderr=True), f"Warning: {warning}", "yellow")
     print_summary(Console(), outcome.folder, outcome.certificate, outcome.counts)
     return outcome.folder
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from setanon_core.model.verdict import Verdict
 from setanon_dagster import metadata_keys as keys
+from setanon_dagster.verifier.verdict import FileVerdict
 
 
 def print_line(console: Console, text: str, style: str | None = None) -> None:
@@ -29,16 +29,19 @@ def print_summary(
         print_line(console, f"  {name:<13}{value}")
 
 
-def print_verdict(console: Console, verdict: Verdict, *, users: bool) -> None:
+def print_verdict(console: Console, verdict: FileVerdict, *, users: bool) -> None:
     """Print the counts of a verdict; `users`: whether groups were counted in users."""
     unit = "users" if users else "threads"
     lines = {
         "threads": f"{verdict.records:,}",
         "groups": f"{verdict.groups:,}, the smallest of {verdict.smallest_group:,} {unit}",
-        "violations": f"{verdict.violations:,} threads in {verdict.violating_groups:,} groups",
+        "lists": f"{verdict.lists:,} lists of queries" if verdict.lists else "",
+        "violations": f"{verdict.violations:,} threads in {verdict.violating_groups:,} groups"
+        + (f" and {verdict.violating_lists:,} lists" if verdict.lists else ""),
     }
     for name, value in lines.items():
-        print_line(console, f"  {name:<13}{value}")
+        if value:
+            print_line(console, f"  {name:<13}{value}")
 
 
 def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """The certificates of a release: parameters, costs, verdict and digest. They contain no data.
 
 The exact certificate is private. The public one has rounded counts of the source: see
-`rounded_counts`.
+`verifier/rounded_counts`.
 """
 
 import json
@@ -17,7 +17,6 @@ import duckdb
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import FORMATS
 from setanon_core.ranges import check_choice
-from setanon_dagster.gate.rounded_counts import round_up, rounded_costs
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
@@ -35,12 +34,6 @@ COSTS: Final = (
     "lower_bound", "factor", "retained",
 )  # fmt: skip
 """Columns of the cost report that are certified."""
-
-PRIVATE_COUNTS: Final = frozenset({"smallest_group"})
-"""Counts of the verdict that are not published: they are counted in users, with the ledger."""
-
-ROUNDED_COUNTS: Final = ("exposed_threads", "single_user_threads")
-"""Counts of the verdict that are rounded, because they are counted in users."""
 
 
 def published_parameters(
@@ -118,10 +111,6 @@ def build_certificate(
     unit: str = "user",
 ) -> dict[str, Any]:
     """Build the exact certificate; equal releases have equal certificates."""
-    try:
-        setanon_version = version("setanon")
-    except PackageNotFoundError:
-        setanon_version = "unknown"
     return {
         "schema": SCHEMA,
         "unit": unit,
@@ -132,23 +121,16 @@ def build_certificate(
         "parameters": dict(parameters),
         "cost": dict(costs),
         "verdict": {each.name: getattr(verdict, each.name) for each in fields(FileVerdict)},
-        "versions": {"setanon": setanon_version, "duckdb": version("duckdb")},
+        "versions": {"setanon": setanon_version(), "duckdb": version("duckdb")},
     }
 
 
-def public_certificate(exact: Mapping[str, Any]) -> dict[str, Any]:
-    """The certificate to publish: without exact counts of the source and of users."""
-    verdict = exact["verdict"]
-    records = verdict["records"]
-    public = {name: n for name, n in verdict.items() if name not in PRIVATE_COUNTS}
-    for name in ROUNDED_COUNTS:
-        if public[name]:
-            public[name] = min(round_up(public[name]), records)
-    return {
-        **exact,
-        "cost": rounded_costs(exact["cost"], records, verdict["keywords"]),
-        "verdict": public,
-    }
+def setanon_version() -> str:
+    """The installed version of setanon."""
+    try:
+        return version("setanon")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:

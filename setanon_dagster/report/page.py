@@ -19,6 +19,7 @@ from setanon_dagster.report.figures import (
 from setanon_dagster.report.model import Report, Word
 from setanon_dagster.report.tables import Table, count, factor, share
 from setanon_dagster.report.wording import SHARING, not_promised, printable, promised
+from setanon_dagster.verifier.exposure import exposure_warning
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,6 +59,10 @@ def page(report: Report) -> str:
         sharing=SHARING,
         figures=dict.fromkeys(FIGURES) | {each.name: each for each in _figures(report)},
         promised=promised(unit, k, certificate["min_owners"], typed=typed),
+        shared="list of queries" if certificate["format"] == "queries" else "set",
+        warning=exposure_warning(report.verdict, k, unit)
+        if certificate["format"] == "edited"
+        else "",
         not_promised=not_promised(unit, k, certificate["format"], typed=typed, record=record),
     )
 

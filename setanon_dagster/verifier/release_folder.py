@@ -1,16 +1,26 @@
-"""Verification of a published release folder against its own certificate.
+"""Verification of a published release folder: its files, its certificate, its threads.
 
-A release folder holds `threads.parquet`, `certificate.json` and a data sheet. The certificate
-states k, min_owners and the SHA-256 digest of the threads. The ledger is in the private folder.
+A release folder holds `threads.parquet`, `certificate.json` and `DATASHEET.md`, and nothing else.
+The ledger and the exact certificate are in the private folder.
+
+Guarantee:  a folder is accepted only if it has these three files, the certificate matches its
+            schema and the threads, and the threads are k-anonymous. Messages have counts only.
 """
 
-import json
-from dataclasses import dataclass
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from setanon_core.errors import MalformedInputError, NotAnonymousError
+from setanon_dagster.verifier.certificate_claims import (
+    CertifiedClaims,
+    claim_failures,
+    exact_failures,
+    parse_certificate,
+)
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.verdict import FileVerdict
 
@@ -19,61 +29,185 @@ THREADS: Final = "threads.parquet"
 
 CERTIFICATE: Final = "certificate.json"
 
+SHEET: Final = "DATASHEET.md"
+
+FILES: Final = frozenset({THREADS, CERTIFICATE, SHEET})
+"""The only files of a release folder; separate from the gate's list, so that an error in that one
+is refused."""
+
 LEDGER: Final = "ledger.parquet"
 """File name of the ledger in the private folder of a release."""
 
+SHEET_TITLE: Final = "# Data sheet of "
+
+NO_USERS: Final = (
+    "users: without the ledger each thread counts as one user, so k threads may be of one user"
+)
+NO_OWNERS: Final = (
+    "owners: that min_owners users typed each keyword was verified before publication, and needs "
+    "the stages"
+)
+NO_SIGNATURE: Final = "the publisher: the certificate is not signed"
+NO_CERTIFICATE: Final = "certificate and digest: verify the folder of the release for these"
+NO_SHEET: Final = f"{SHEET}: it was written by another version of setanon"
+
+Sheet = Callable[[str, Mapping[str, Any]], str]
+"""Builds the data sheet from the name and the certificate of a release."""
+
 
 @dataclass(frozen=True, slots=True)
-class CertifiedClaims:
-    """The claims of a certificate that are verified again."""
+class FolderVerdict:
+    """The verdict on a release folder."""
 
     k: int
-    min_owners: int
-    digest: str
+    format: str
+    threads: FileVerdict
+    """The verdict on the published threads."""
+
+    failures: list[str] = field(default_factory=list)
+    """Messages about all faults, with counts and without data."""
+
+    unchecked: list[str] = field(default_factory=list)
+    """What was not checked, and why."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no fault was found."""
+        return not self.failures
 
 
 def read_claims(folder: Path) -> CertifiedClaims:
     """Read the claims from the certificate of a release folder."""
     try:
-        certificate = json.loads((folder / CERTIFICATE).read_bytes())
-        claims = CertifiedClaims(
-            certificate["k"], certificate["min_owners"], certificate["sha256"][THREADS]
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        claims = None
-    if claims is None or not (_is_integer(claims.k) and _is_integer(claims.min_owners)):
+        text = (folder / CERTIFICATE).read_bytes()
+    except OSError:
+        text = b""
+    certificate, failures = parse_certificate(text)
+    if failures:
         raise MalformedInputError(
-            f"release {folder.name} must have a certificate with k, min_owners and the digest of "
-            "its threads; it has none. Withdraw the release and publish it again."
+            f"release {folder.name} must have a certificate that matches its schema: "
+            f"{'; '.join(failures)}. Withdraw the release and publish it again."
         )
-    return claims
+    return CertifiedClaims.of(certificate)
 
 
-def verify_release(folder: Path, private: Path, *, memory: str | None = None) -> FileVerdict:
+def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and two limits
+    folder: Path,
+    k: int | None = None,
+    *,
+    ledger: Path | None = None,
+    private: Path | None = None,
+    data_sheet: Sheet | None = None,
+    version: str | None = None,
+    memory: str | None = None,
+    spill: Path | None = None,
+) -> FolderVerdict:
+    """Verify the files of a release folder; k is that of the certificate if it is None.
+
+    `private` is the private folder of this release: its ledger and its exact certificate are
+    compared too. `data_sheet` builds the data sheet of a certificate of this `version`.
+    """
+    claims = read_claims(folder)
+    certificate = claims.certificate
+    failures = _file_failures(folder)
+    unchecked = []
+    path = folder / THREADS
+    if not path.is_file():
+        raise MalformedInputError(
+            f"release {folder.name} must have the file {THREADS}; it has none. Withdraw it."
+        )
+    if private is not None:
+        ledger = private / LEDGER
+    digest = sha256_of(path)
+    verdict = verify_file(
+        path,
+        claims.k if k is None else k,
+        ledger,
+        format=claims.format,
+        min_owners=claims.min_owners,
+        memory=memory,
+        spill=spill,
+    )
+    failures += verdict.failures
+    if not verdict.records:
+        failures.append("the file must have at least one thread; it has none")
+    # The digest is computed before and after: the file must not change in between.
+    if {digest, sha256_of(path)} != {claims.digest}:
+        failures.append("its threads must have the digest of its certificate; the digests differ")
+    failures += claim_failures(certificate, verdict)
+    if data_sheet is not None:
+        if certificate["versions"]["setanon"] == version:
+            failures += _sheet_failures(folder, certificate, data_sheet)
+        else:
+            unchecked.append(NO_SHEET)
+    if private is not None:
+        failures += exact_failures(certificate, private / CERTIFICATE)
+    if ledger is None:
+        unchecked.append(NO_USERS)
+    unchecked += [NO_OWNERS, NO_SIGNATURE]
+    return FolderVerdict(verdict.k, claims.format, verdict, failures, unchecked)
+
+
+def verify_release(
+    folder: Path,
+    private: Path,
+    *,
+    data_sheet: Sheet | None = None,
+    version: str | None = None,
+    memory: str | None = None,
+) -> FileVerdict:
     """Verify a release folder for the claims of its own certificate, not for today's parameters.
 
     `private` is the folder with the private files of all releases; DuckDB spills into it. The
     keywords of the users are not kept, so min_owners is not counted again: the digest shows that
     the file is the one for which it was verified.
     """
-    claims = read_claims(folder)
-    verdict = verify_file(
-        folder / THREADS,
-        claims.k,
-        private / folder.name / LEDGER,
-        min_owners=claims.min_owners,
+    verdict = verify_folder(
+        folder,
+        private=private / folder.name,
+        data_sheet=data_sheet,
+        version=version,
         memory=memory,
         spill=private,
     )
-    failures = verdict.failures
-    if sha256_of(folder / THREADS) != claims.digest:
-        failures.append("its threads must have the digest of its certificate; the digests differ")
-    if failures:
+    if verdict.failures:
         raise NotAnonymousError(
-            f"release {folder.name} must be k-anonymous: {'; '.join(failures)}. "
+            f"release {folder.name} must be k-anonymous: {'; '.join(verdict.failures)}. "
             "Withdraw the release."
         )
-    return verdict
+    return verdict.threads
+
+
+def _file_failures(folder: Path) -> list[str]:
+    """Count missing and foreign files; the three files must be regular files, not links."""
+    modes = {path.name: path.lstat().st_mode for path in folder.iterdir()}
+    wrong = {
+        "are missing": len(FILES - modes.keys()),
+        "are foreign files, folders or links": len(modes.keys() - FILES),
+        "are links or folders": sum(
+            not stat.S_ISREG(mode) for name, mode in modes.items() if name in FILES
+        ),
+    }
+    return [
+        f"the folder must have {', '.join(sorted(FILES))} and nothing else; {n} {what}"
+        for what, n in wrong.items()
+        if n
+    ]
+
+
+def _sheet_failures(folder: Path, certificate: Mapping[str, Any], data_sheet: Sheet) -> list[str]:
+    """Compare the data sheet with the one that the certificate gives."""
+    try:
+        text = (folder / SHEET).read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    name = text.partition("\n")[0].removeprefix(SHEET_TITLE)
+    # A published folder is called by the name of the release and 12 digits of its digest.
+    full = f"{name}-{certificate['sha256'][THREADS][:12]}"
+    if text == data_sheet(name, certificate) and folder.resolve().name == full:
+        return []
+    message = f"{SHEET} must be the data sheet of the certificate, for the name of the folder"
+    return [f"{message}; they differ"]
 
 
 def published_releases(out: Path, name: str) -> list[Path]:
@@ -86,7 +220,3 @@ def sha256_of(path: Path) -> str:
     """SHA-256 digest of a file, in hexadecimal."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -116,7 +116,7 @@ def test_release_has_the_known_result_and_metadata_names_its_folder(finished_rel
     assert certificate["cost"]["deletions"] == 2
     assert certificate["parameters"]["k"] == 3
     assert all(result.checks.values())
-    assert len(result.checks) == 12
+    assert len(result.checks) == 13
 
 
 def test_metadata_links_the_data_docs_that_the_checks_wrote(finished_release):
@@ -149,7 +149,7 @@ def test_translator_renames_assets_checks_and_files(tmp_path):
     graph = build_setanon_definitions(config, translator).resolve_asset_graph()
     names = {f"our_{stage}" for stage in STAGES}
     assert {key.path[-1] for key in graph.get_all_asset_keys()} == names
-    assert len(graph.asset_check_keys) == 12
+    assert len(graph.asset_check_keys) == 13
     assert {check.asset_key.path[-1] for check in graph.asset_check_keys} <= names
     result = materialize(config, translator=translator)
     assert result.success, result.failures

@@ -7,10 +7,11 @@ import pytest
 from support.certificates import SCHEMA, faults_of
 from support.publishing import COST, publish_files, stage_files
 
-from setanon_dagster.gate.certificate import COSTS, PRIVATE_COUNTS
+from setanon_dagster.gate.certificate import COSTS
 from setanon_dagster.gate.certificate import SCHEMA as VERSION
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.verifier.release_folder import read_claims
+from setanon_dagster.verifier.rounded_counts import PRIVATE_COUNTS
 from setanon_dagster.verifier.verdict import FileVerdict
 
 

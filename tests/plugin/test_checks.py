@@ -133,7 +133,12 @@ def test_broken_promises_block_the_release_and_show_no_data(tmp_path):
     )
     released, results, events = run(files, docs=tmp_path / "docs")
     assert not released
-    broken = {"every_set_has_k_users", "thread_ids_are_unique", "no_user_or_time_column"}
+    broken = {
+        "every_list_has_k_users",
+        "every_set_has_k_users",
+        "thread_ids_are_unique",
+        "no_user_or_time_column",
+    }
     assert failed(results) == broken
     assert all(counts(results[name])["violations"] for name in broken)
     pages = [page.read_text() for page in (tmp_path / "docs").rglob("*.html")]

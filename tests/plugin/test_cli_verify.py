@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support import tampering
 from support.terminal import call, has_no_data
 
 ROOT = Path(__file__).parents[2]
@@ -31,15 +32,27 @@ main()
 
 @pytest.fixture
 def release(tmp_path):
-    """Folder with a release of two sets, each shared by five users, and its ledger."""
+    """Folder with the file of a release of two sets, each shared by five users, and its ledger."""
     queries = ["glimmerwick thornbury", "quillfeather ambershot"]
     ids = [f"{n:032x}" for n in range(10)]
     threads = {"thread_id": ids, "position": [0] * 10, "query": [queries[n % 2] for n in range(10)]}
     ledger = {"thread_id": ids, "thread": list(range(10)),
               "user": [f"kestrel{n // 2}" for n in range(10)]}  # fmt: skip
-    parquet.write_table(pa.table(threads), tmp_path / "threads.parquet")
-    parquet.write_table(pa.table(ledger), tmp_path / "ledger.parquet")
+    write(threads, tmp_path / "threads.parquet")
+    write(ledger, tmp_path / "ledger.parquet")
     return tmp_path
+
+
+def write(columns, path):
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    parquet.write_table(table, path, store_schema=False)
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """The public and the private folder of a complete release."""
+    verdict = tampering.verdict_of_good(tmp_path / "good", "queries")
+    return tampering.write_release(tmp_path / "r", tampering.good_release("queries"), verdict)
 
 
 def run_without(blocked, *arguments):
@@ -51,21 +64,63 @@ def run_without(blocked, *arguments):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("file", ["", "threads.parquet"])
-def test_folder_or_file_is_verified_without_a_ledger(release, file):
-    result = call("verify", release / file, "--k", 5)
+def test_file_is_verified_without_a_ledger_and_says_what_was_not_checked(release):
+    path = release / "threads.parquet"
+    result = call("verify", path, "--k", 5)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "groups       2, the smallest of 5 threads" in result.stdout
-    result = call("verify", release / file, "--k", 6)
+    for unchecked in ("users: without the ledger", "owners: ", "certificate and digest: "):
+        assert f"not checked  {unchecked}" in result.stdout
+    result = call("verify", path, "--k", 6)
     assert result.exit_code == 1
-    assert "violations   10 threads in 2 groups" in result.stdout
-    assert "at least k = 6 users must share every set; 2 sets have fewer" in result.stderr
+    assert "violations   10 threads in 2 groups and 2 lists" in result.stdout
+    assert "at least k = 6 users must share every list of queries; 2 lists" in result.stderr
+    result = call("verify", path)
+    assert result.exit_code == 2
+    assert "--k must be given for a single file" in result.stderr
 
 
 def test_users_are_counted_with_a_ledger(release):
-    result = call("verify", release, "--k", 5, "--ledger", release / "ledger.parquet")
+    result = call(
+        "verify", release / "threads.parquet", "--k", 5, "--ledger", release / "ledger.parquet"
+    )
     assert (result.exit_code, result.stderr) == (0, "")
     assert "groups       2, the smallest of 5 users" in result.stdout
+    assert "not checked  users" not in result.stdout
+
+
+def test_edited_file_is_accepted_on_request_with_a_warning(release):
+    path = release / "threads.parquet"
+    table = parquet.read_table(path).to_pydict()
+    table["query"][0] = "thornbury glimmerwick"
+    write(table, path)
+    assert call("verify", path, "--k", 5).exit_code == 1
+    result = call("verify", path, "--k", 5, "--format", "edited")
+    assert result.exit_code == 0
+    assert "50.0% of the threads have a list of queries that fewer than 5" in result.stderr
+    assert "10.0% one that only one thread has" in result.stderr
+    assert call("verify", path, "--k", 5, "--format", "sets").exit_code == 1
+
+
+def test_folder_is_verified_with_and_without_its_private_folder(folders):
+    folder, private = folders
+    result = call("verify", folder)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "is a release that is k-anonymous for k = 3" in result.stdout
+    assert "not checked  users: without the ledger" in result.stdout
+    result = call("verify", folder, "--private", private)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "not checked  users" not in result.stdout
+    assert call("verify", folder, "--k", 4).exit_code == 1
+    assert call("verify", folder, "--format", "edited").exit_code == 2
+
+
+def test_folder_with_a_ledger_is_refused(folders):
+    folder, private = folders
+    (folder / "ledger.parquet").write_bytes((private / "ledger.parquet").read_bytes())
+    result = call("verify", folder)
+    assert result.exit_code == 1
+    assert "nothing else; 1 are foreign files" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -80,7 +135,7 @@ def test_users_are_counted_with_a_ledger(release):
 )
 def test_changed_file_is_refused(release, change, failure):
     path = release / "threads.parquet"
-    parquet.write_table(change(parquet.read_table(path)), path)
+    write(change(parquet.read_table(path)), path)
     result = call("verify", path, "--k", 3, "--ledger", release / "ledger.parquet")
     assert result.exit_code == 1
     assert failure in result.stderr
@@ -88,7 +143,7 @@ def test_changed_file_is_refused(release, change, failure):
 
 def test_empty_file_is_refused(release):
     path = release / "threads.parquet"
-    parquet.write_table(parquet.read_table(path)[:0], path)
+    write(parquet.read_table(path)[:0], path)
     result = call("verify", path, "--k", 3)
     assert result.exit_code == 1
     assert "must have at least one thread" in result.stderr
@@ -100,11 +155,13 @@ def test_folder_without_a_release_exits_2_and_names_the_missing_file(tmp_path):
     assert "must be the folder of a release; it has no threads.parquet" in result.stderr
 
 
-def test_verify_runs_without_dagster_pyarrow_and_pandas(release):
-    arguments = ("verify", release, "--k", 5, "--ledger", release / "ledger.parquet")
-    result = run_without([*HEAVY, "scipy.optimize"], *arguments)
+def test_verify_runs_without_dagster_pyarrow_and_pandas(folders):
+    folder, private = folders
+    result = run_without(
+        [*HEAVY, "scipy.optimize", "jsonschema"], "verify", folder, "--private", private
+    )
     assert (result.returncode, result.stderr) == (0, "")
-    assert "is a release that is k-anonymous for k = 5" in result.stdout
+    assert "is a release that is k-anonymous for k = 3" in result.stdout
 
 
 def test_other_commands_name_the_missing_package_and_the_extra(release):

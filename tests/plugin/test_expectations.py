@@ -32,6 +32,7 @@ FIGURES = {
     "reported": [4, 9, 1, 2, 3, 6],
 }
 K_USERS = custom.ExpectEverySetToHaveKUsers(k=3)
+LISTS = custom.ExpectEveryListToHaveKUsers(k=3)
 OWNERS = custom.ExpectEveryKeywordToHaveOwners(min_owners=3)
 UNIQUE = custom.ExpectThreadIdsToBeUniqueAndWellFormed()
 ONLY = custom.ExpectOnlyColumnsOfTheRelease(format="queries")
@@ -46,6 +47,8 @@ def changed(batch, **columns):
 GOOD = [
     (K_USERS, {"users": [3, 7], "sets": [2, 1], "threads": [6, 9]}),
     (K_USERS, {"users": [0], "sets": [0], "threads": [0]}),
+    (LISTS, {"users": [3, 7], "lists": [2, 1], "threads": [6, 9]}),
+    (LISTS, {"users": [0], "lists": [0], "threads": [0]}),
     (OWNERS, {"owners": [3, 40], "keywords": [5, 1]}),
     (OWNERS, {"owners": [0], "keywords": [0]}),
     (custom.ExpectEveryKeywordToHaveOwners(min_owners=0), {"owners": [1], "keywords": [5]}),
@@ -62,6 +65,9 @@ BAD = [
     (K_USERS, {"users": [0], "sets": [1], "threads": [1]}),  # a set without a known user
     (K_USERS, {"users": [3], "sets": [2], "threads": [5]}),  # fewer threads than users
     (K_USERS, {"users": [3], "sets": [0], "threads": [3]}),
+    (LISTS, {"users": [2, 7], "lists": [1, 1], "threads": [2, 9]}),
+    (LISTS, {"users": [3], "lists": [2], "threads": [5]}),
+    (LISTS, {"users": [3], "sets": [2], "threads": [6]}),
     (OWNERS, {"owners": [2, 40], "keywords": [1, 1]}),
     (OWNERS, {"owners": [0, 3], "keywords": [1, 1]}),
     (OWNERS, {"owners": [3], "keywords": [0]}),

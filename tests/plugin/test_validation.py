@@ -57,10 +57,11 @@ def test_great_expectations_and_direct_validation_agree(tmp_path):
 RELEASE, LEDGER, CLUSTERS, COST = (
     GOOD[stage] for stage in ("anonymized_threads", "ledger", "clusters", "cost_report")
 )
+REPEATED = RELEASE.replace("0::BIGINT AS position", "1::BIGINT AS position")
 BROKEN = {
     "set of k - 1 users": (
         {"ledger": LEDGER.replace(", user", ", replace(user, '3', '2') AS user")},
-        {"every_set_has_k_users", "thread_ids_are_unique"},
+        {"every_list_has_k_users", "every_set_has_k_users", "thread_ids_are_unique"},
     ),
     "another set for one thread": (
         {
@@ -68,7 +69,11 @@ BROKEN = {
                 "'canaryword straw' AS", "'straw' || repeat(' canaryword', (line < 3)::INT) AS"
             )
         },
-        {"every_set_has_k_users", "edits_match_the_cost_report"},
+        {"every_list_has_k_users", "every_set_has_k_users", "edits_match_the_cost_report"},
+    ),
+    "repeated query of one thread": (
+        {"anonymized_threads": f"{RELEASE} UNION ALL {REPEATED} AND line = 1"},
+        {"every_list_has_k_users"},
     ),
     "keyword of k - 1 owners": (
         {
@@ -85,7 +90,7 @@ BROKEN = {
     ),
     "repeated row": (
         {"anonymized_threads": f"{RELEASE} UNION ALL {RELEASE} AND line = 1"},
-        {"thread_ids_are_unique"},
+        {"every_list_has_k_users", "thread_ids_are_unique"},
     ),
     "readable id": (
         {

@@ -18,6 +18,27 @@ from typing import Any, Final
 LEAST_STEP: Final = 100
 """Smallest step; several times the keywords that one user has in most logs."""
 
+PRIVATE_COUNTS: Final = frozenset({"smallest_group"})
+"""Counts of the verdict that are not published: they are counted in users, with the ledger."""
+
+ROUNDED_COUNTS: Final = ("exposed_threads", "single_user_threads")
+"""Counts of the verdict that are rounded, because they are counted in users."""
+
+
+def public_certificate(exact: Mapping[str, Any]) -> dict[str, Any]:
+    """The certificate to publish: without exact counts of the source and of users."""
+    verdict = exact["verdict"]
+    records = verdict["records"]
+    public = {name: n for name, n in verdict.items() if name not in PRIVATE_COUNTS}
+    for name in ROUNDED_COUNTS:
+        if public[name]:
+            public[name] = min(round_up(public[name]), records)
+    return {
+        **exact,
+        "cost": rounded_costs(exact["cost"], records, verdict["keywords"]),
+        "verdict": public,
+    }
+
 
 def step(count: int) -> int:
     """Distance of the multiples that a count is rounded to: two significant digits, at least 100.
@@ -45,6 +66,15 @@ def round_down(count: int) -> int:
     (0, 54000)
     """
     return count // step(count) * step(count)
+
+
+def is_rounded(count: int) -> bool:
+    """Whether a count may be a rounded one.
+
+    >>> is_rounded(100), is_rounded(12_000), is_rounded(12_300), is_rounded(37)
+    (True, True, False, False)
+    """
+    return count % step(count) == 0
 
 
 def rounded_costs(costs: Mapping[str, Any], records: int, keywords: int) -> dict[str, Any]:

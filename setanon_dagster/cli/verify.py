@@ -1,0 +1,89 @@
+"""The command `verify`: verify a published file, or the folder of a release."""
+
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from rich.console import Console
+
+from setanon_core.errors import InvalidParameterError, NotAnonymousError
+from setanon_dagster.cli.summary import print_line, print_verdict
+from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.verifier.exposure import exposure_warning
+from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.release_folder import (
+    LEDGER,
+    NO_CERTIFICATE,
+    NO_OWNERS,
+    NO_USERS,
+    THREADS,
+    FolderVerdict,
+    verify_folder,
+)
+
+
+def verify_path(
+    path: Path,
+    k: int | None,
+    form: str | None = None,
+    ledger: Path | None = None,
+    private: Path | None = None,
+) -> None:
+    """Verify a file or folder, and print the verdict; raise `NotAnonymousError` if it fails."""
+    verdict = (
+        _verify_release_folder(path, k, form, ledger, private)
+        if path.is_dir()
+        else _verify_single_file(path, k, form, _ledger_of(ledger, private))
+    )
+    result = "is a release" if verdict.ok else "is NOT a release"
+    style = "bold green" if verdict.ok else "bold red"
+    print_line(Console(), f"{path} {result} that is k-anonymous for k = {verdict.k}.", style)
+    has_users = ledger is not None or private is not None
+    print_verdict(Console(), verdict.threads, users=has_users)
+    if verdict.format == "edited":
+        warning = exposure_warning(
+            asdict(verdict.threads), verdict.k, "user" if has_users else "thread"
+        )
+        print_line(Console(stderr=True), f"Warning: {warning}", "yellow")
+    for each in verdict.unchecked:
+        print_line(Console(), f"  not checked  {each}")
+    if verdict.failures:
+        raise NotAnonymousError("; ".join(verdict.failures) + ".")
+
+
+def _verify_release_folder(
+    folder: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
+) -> FolderVerdict:
+    if not (folder / THREADS).is_file():
+        raise InvalidParameterError(
+            f"{folder} must be the folder of a release; it has no {THREADS}."
+        )
+    if form is not None:
+        raise InvalidParameterError(
+            "--format must not be given for a folder: its certificate has the format."
+        )
+    return verify_folder(
+        folder, k, ledger=ledger, private=private, data_sheet=datasheet, version=_version()
+    )
+
+
+def _verify_single_file(
+    path: Path, k: int | None, form: str | None, ledger: Path | None
+) -> FolderVerdict:
+    if k is None:
+        raise InvalidParameterError("--k must be given for a single file: it has no certificate.")
+    verdict = verify_file(path, k, ledger, format=form)
+    empty = [] if verdict.records else ["the file must have at least one thread; it has none"]
+    unchecked = [*([] if ledger else [NO_USERS]), NO_OWNERS, NO_CERTIFICATE]
+    return FolderVerdict(k, form or "", verdict, verdict.failures or empty, unchecked)
+
+
+def _ledger_of(ledger: Path | None, private: Path | None) -> Path | None:
+    return ledger if private is None else private / LEDGER
+
+
+def _version() -> str:
+    try:
+        return version("setanon")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,100 @@
+"""The claims of a certificate, compared with the published threads and the exact certificate."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from setanon_dagster.verifier.certificate_schema import schema_faults
+from setanon_dagster.verifier.rounded_counts import (
+    ROUNDED_COUNTS,
+    derived_costs,
+    is_rounded,
+    public_certificate,
+)
+from setanon_dagster.verifier.verdict import FileVerdict
+
+ROUNDED_COSTS: Final = ("additions", "deletions", "withdrawals", "respellings", "lower_bound")
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedClaims:
+    """The claims of a certificate that are verified again."""
+
+    k: int
+    min_owners: int
+    digest: str
+    format: str
+    certificate: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, certificate: Mapping[str, Any]) -> "CertifiedClaims":
+        """The claims of a certificate that matches the schema."""
+        return cls(
+            int(certificate["k"]),
+            int(certificate["min_owners"]),
+            certificate["sha256"]["threads.parquet"],
+            certificate["format"],
+            certificate,
+        )
+
+
+def parse_certificate(text: bytes) -> tuple[Mapping[str, Any], list[str]]:
+    """Parse a certificate file; return it and messages about its faults."""
+    try:
+        certificate = json.loads(text)
+        canonical = (json.dumps(certificate, indent=2, allow_nan=False) + "\n").encode()
+    except (ValueError, RecursionError):
+        return {}, ["the certificate must be a JSON file; it is none"]
+    if isinstance(certificate, dict) and certificate.get("schema") == 1:
+        return {}, ["the certificate must have the schema 2; it has 1, of an older version"]
+    faults = schema_faults(certificate)
+    if faults:
+        shown = ", ".join(sorted(set(faults))[:3])
+        return {}, [f"the certificate must match its schema; {len(faults)} fields do not: {shown}"]
+    if canonical != text:
+        # Repeated names and other white space could contain data.
+        return {}, ["the certificate must be written as by setanon; its text differs"]
+    return certificate, []
+
+
+def claim_failures(certificate: Mapping[str, Any], verdict: FileVerdict) -> list[str]:
+    """Compare a certificate with itself and with the counts of the published threads."""
+    parameters, cost, claimed = (certificate[name] for name in ("parameters", "cost", "verdict"))
+    repeated = sum(
+        certificate[name] != parameters[name] for name in ("k", "min_owners", "format")
+    ) + (claimed["k"] != certificate["k"])
+    # Counts of users need the ledger, and another k changes what is a violation.
+    sizes = ("records", "groups", "keywords", "lists")
+    differing = sum(claimed[name] != getattr(verdict, name) for name in sizes)
+    expected = derived_costs(
+        {name: cost[name] for name in ROUNDED_COSTS}, verdict.records, verdict.keywords
+    )
+    wrong_costs = sum(cost[name] != value for name, value in expected.items())
+    exact = sum(not is_rounded(cost[name]) for name in ROUNDED_COSTS) + sum(
+        not is_rounded(claimed[name]) and claimed[name] != claimed["records"]
+        for name in ROUNDED_COUNTS
+    )
+    shared = certificate["format"] != "edited" and any(claimed[name] for name in ROUNDED_COUNTS)
+    messages = {
+        "k, min_owners and format must be those of the parameters; {} differ": repeated,
+        "the counts of the certificate must be those of the threads; {} differ": differing,
+        "the costs must follow from the rounded counts; {} differ": wrong_costs,
+        "counts of the source must be rounded; {} are not": exact,
+        "threads with lists of few users must be in the format edited only; {} counts differ": int(
+            shared
+        ),
+    }
+    return [message.format(n) for message, n in messages.items() if n]
+
+
+def exact_failures(certificate: Mapping[str, Any], exact: Path) -> list[str]:
+    """Compare a public certificate with the exact, private one."""
+    try:
+        expected = public_certificate(json.loads(exact.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ["the private folder must have the exact certificate; it has none that is readable"]
+    if json.dumps(expected) != json.dumps(certificate):
+        return ["the certificate must be the rounded private one; they differ"]
+    return []

@@ -1,0 +1,407 @@
+"""Releases with one random change each, which the verifier must refuse: file, ledger, certificate,
+data sheet and folder."""
+
+import json
+import random
+import shutil
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import duckdb
+
+from setanon_dagster.gate.certificate import build_certificate, certificate_text, setanon_version
+from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.release_folder import verify_folder
+from setanon_dagster.verifier.rounded_counts import public_certificate
+
+K = 3
+NAME = "trial"
+COST = {
+    "threads": 40, "keywords": 90, "additions": 1, "deletions": 220, "withdrawals": 3,
+    "respellings": 4, "lower_bound": 120, "factor": 1.5, "retained": 0.9,
+}  # fmt: skip
+LISTS = [
+    ["pine straw", "pine straw mulch"],
+    ["pine straw mulch"],
+    ["mulch straw pine"],
+    ["pine straw", "pine straw mulch", "mulch"],
+    ["county shelter", "shelter county", "county shelter"],
+    ["county shelter"],
+    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "a b c"],
+]
+"""Lists of queries; several have the same set. Each is published for k users."""
+
+COLUMNS = {
+    "queries": "thread_id VARCHAR, position BIGINT, query VARCHAR",
+    "sets": "thread_id VARCHAR, keywords VARCHAR[]",
+}
+
+
+@dataclass
+class Tampered:
+    """The parts of a release, before they are written."""
+
+    form: str
+    rows: list
+    ledger: list
+    columns: str
+    files: dict = field(default_factory=dict)
+    """Further files of the folder by name; None is a folder, a string the target of a link."""
+
+    changes: list = field(default_factory=list)
+    """Functions that change the text of a written file, as (file name, function)."""
+
+    missing: str = ""
+    footer: bool = False
+    keeps_digest: bool = False
+    """Whether the certificate has the digest before the change of the rows."""
+
+    codec: str = "zstd"
+
+
+def good_release(form):
+    threads = []
+    for number, queries in enumerate(LISTS):
+        for user in range(K):
+            name = sha256(b"%d %d" % (number, user)).hexdigest()[:32]
+            threads.append((name, f"u{(user + number) % 5}", queries))
+    threads.sort()
+    ledger = [[name, user] for name, user, _ in threads]
+    if form == "sets":
+        rows = [[name, sorted({*" ".join(queries).split()})] for name, _, queries in threads]
+    else:
+        rows = [
+            [name, position, query]
+            for name, _, queries in threads
+            for position, query in enumerate(queries)
+        ]
+    return Tampered(form, rows, ledger, COLUMNS["sets" if form == "sets" else "queries"])
+
+
+def write_table(path, columns, rows, codec="zstd", *, footer=False):
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        connection.execute(f"CREATE TABLE t ({columns})")
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            connection.executemany(f"INSERT INTO t VALUES ({marks})", rows)  # noqa: S608
+        metadata = ", KV_METADATA {note: 'u1'}" if footer else ""
+        connection.execute(f"COPY t TO '{path}' (FORMAT parquet, COMPRESSION {codec}{metadata})")
+
+
+def write_release(root, parts, verdict):
+    """Write the folders of a release; return the public and the private one."""
+    shutil.rmtree(root, ignore_errors=True)
+    staged = root / "staged"
+    staged.mkdir(parents=True)
+    path = staged / "threads.parquet"
+    write_table(path, parts.columns, parts.rows, parts.codec, footer=parts.footer)
+    digest = sha256(path.read_bytes()).hexdigest()
+    if parts.keeps_digest:
+        digest = digest[::-1]
+    parameters = {"format": parts.form, "k": K, "method": "best", "min_owners": K, "p": 2}
+    exact = build_certificate(digest, parameters, COST, verdict)
+    public = public_certificate(exact)
+    (staged / "certificate.json").write_text(certificate_text(public))
+    (staged / "DATASHEET.md").write_text(datasheet(NAME, public))
+    folder, private = root / f"{NAME}-{digest[:12]}", root / "private"
+    staged.rename(folder)
+    private.mkdir()
+    (private / "certificate.json").write_text(certificate_text(exact))
+    write_table(private / "ledger.parquet", 'thread_id VARCHAR, "user" VARCHAR', parts.ledger)
+    for name, content in parts.files.items():
+        if content is None:
+            (folder / name).mkdir()
+        elif isinstance(content, bytes):
+            (folder / name).write_bytes(content)
+        else:
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to(content)
+    for name, change in parts.changes:
+        text = (folder / name).read_text()
+        (folder / name).write_text(change(text))
+        assert (folder / name).read_text() != text
+    if parts.missing:
+        (folder / parts.missing).unlink()
+    return folder, private
+
+
+def verdict_of_good(root, form):
+    parts = good_release(form)
+    root.mkdir(parents=True, exist_ok=True)
+    write_table(root / "t.parquet", parts.columns, parts.rows)
+    write_table(root / "l.parquet", 'thread_id VARCHAR, "user" VARCHAR', parts.ledger)
+    return verify_file(root / "t.parquet", K, root / "l.parquet", format=form, cores=1)
+
+
+def refused(folder, private):
+    """Whether the verifier refuses a release folder, by a verdict or by one of its errors."""
+    from setanon_core.errors import SetanonError
+
+    try:
+        return not verify_folder(
+            folder, private=private, data_sheet=datasheet, version=setanon_version()
+        ).ok
+    except SetanonError:
+        return True
+
+
+# Changes of rows. `t` are the parts of a release, `r` is a random generator.
+
+
+def _some_row(t, r):
+    return t.rows[r.randrange(len(t.rows))]
+
+
+def _thread_rows(t, row):
+    return [each for each in t.rows if each[0] == row[0]]
+
+
+def change_word(t, r):
+    row = _some_row(t, r)
+    words = row[-1].split(" ") if t.form != "sets" else row[-1]
+    place = r.randrange(len(words))
+    words[place] += r.choice(["s", "é", "\u200b", "x"])
+    row[-1] = " ".join(words) if t.form != "sets" else sorted(words)
+
+
+def reverse_words(t, r):
+    row = r.choice([row for row in t.rows if len({*row[2].split(" ")}) > 1])
+    row[2] = " ".join(row[2].split(" ")[::-1])
+
+
+def repeat_query(t, r):
+    row = _some_row(t, r)
+    last = _thread_rows(t, row)[-1]
+    t.rows.insert(t.rows.index(last) + 1, [row[0], last[1] + 1, row[2]])
+
+
+def drop_last_query(t, r):
+    row = r.choice([row for row in t.rows if row[1] > 0])
+    t.rows.remove(_thread_rows(t, row)[-1])
+
+
+def drop_first_query(t, r):
+    row = r.choice([row for row in t.rows if row[1] > 0])
+    rows = _thread_rows(t, row)
+    t.rows.remove(rows[0])
+    for position, each in enumerate(rows[1:]):
+        each[1] = position
+
+
+def swap_queries(t, r):
+    row = r.choice([row for row in t.rows if row[1] > 0])
+    rows = _thread_rows(t, row)
+    pairs = [(a, b) for a in rows for b in rows if a[2] != b[2]]
+    first, second = r.choice(pairs)
+    first[2], second[2] = second[2], first[2]
+
+
+def repeat_word(t, r):
+    row = _some_row(t, r)
+    row[2] += " " + r.choice(row[2].split(" "))
+
+
+def join_queries(t, r):
+    """Two queries as one row, which a separator of lists could hide."""
+    row = r.choice([row for row in t.rows if row[1] > 0])
+    rows = _thread_rows(t, row)
+    rows[0][2] += r.choice(["\n", "\t", " ", "\x1f", "\x00"]) + rows[1][2]
+    t.rows.remove(rows[1])
+    for position, each in enumerate(rows[:1] + rows[2:]):
+        each[1] = position
+
+
+def split_query(t, r):
+    row = r.choice([row for row in t.rows if " " in row[2]])
+    rows = _thread_rows(t, row)
+    first, _, second = row[2].partition(" ")
+    row[2] = first
+    t.rows.insert(t.rows.index(row) + 1, [row[0], 0, second])
+    for position, each in enumerate(_thread_rows(t, row)):
+        each[1] = position
+    assert len(_thread_rows(t, row)) == len(rows) + 1
+
+
+def wrong_position(t, r):
+    row = _some_row(t, r)
+    row[1] = r.choice([row[1] + 1, row[1] + 7, -1, None])
+
+
+def wrong_text(t, r):
+    row = _some_row(t, r)
+    if t.form == "sets":
+        row[1] = r.choice([None, [], ["", *row[1]], [*row[1], None], [*row[1], row[1][0]]])
+    else:
+        row[2] = r.choice([None, "", " " + row[2], row[2] + " ", row[2].replace(" ", "  ") + "  "])
+
+
+def wrong_id(t, r):
+    row = _some_row(t, r)
+    changed = r.choice([None, row[0][:31], row[0] + "0", "G" + row[0][1:], row[0][:31] + "\n"])
+    for each in _thread_rows(t, row):
+        each[0] = changed
+
+
+def drop_thread(t, r):
+    row = _some_row(t, r)
+    t.rows = [each for each in t.rows if each[0] != row[0]]
+    t.ledger = [each for each in t.ledger if each[0] != row[0]]
+
+
+def unlisted_thread(t, r):
+    row = _some_row(t, r)
+    copied = f"{r.getrandbits(128):032x}"
+    t.rows = sorted([*t.rows, *([copied, *each[1:]] for each in _thread_rows(t, row))],
+                    key=lambda each: each[:-1])  # fmt: skip
+
+
+def swap_rows(t, r):
+    first, second = sorted(r.sample(range(len(t.rows)), 2))
+    t.rows[first], t.rows[second] = t.rows[second], t.rows[first]
+
+
+def other_columns(t, r):
+    name, kind = r.choice([("user", "VARCHAR"), ("time", "BIGINT"), ("group", "BIGINT")])
+    t.columns += f', "{name}" {kind}'
+    t.rows = [[*row, 1] for row in t.rows]
+
+
+def footer_entry(t, _):
+    t.footer = True
+
+
+def other_bytes(t, r):
+    t.codec = r.choice(["snappy", "gzip", "uncompressed"])
+    t.keeps_digest = True
+
+
+# Changes of the ledger.
+
+
+def merge_users(t, r):
+    """Two users of one list become one."""
+    name = r.choice(t.ledger)[0]
+
+    def content(each):
+        return [row[1:] for row in t.rows if row[0] == each]
+
+    others = [each for each in t.ledger if each[0] != name and content(each[0]) == content(name)]
+    entry = next(each for each in t.ledger if each[0] == name)
+    entry[1] = r.choice(others)[1]
+
+
+def drop_entry(t, r):
+    t.ledger.pop(r.randrange(len(t.ledger)))
+
+
+def repeat_entry(t, r):
+    t.ledger.append([r.choice(t.ledger)[0], "u9"])
+
+
+def null_entry(t, r):
+    r.choice(t.ledger)[r.randrange(2)] = None
+
+
+def foreign_entry(t, r):
+    t.ledger.append([f"{r.getrandbits(128):032x}", "u1"])
+
+
+# Changes of certificate, data sheet and folder.
+
+
+def _leaves(document, parents=()):
+    for name, value in document.items():
+        yield (*parents, name)
+        if isinstance(value, dict):
+            yield from _leaves(value, (*parents, name))
+
+
+def change_certificate(t, r):
+    def change(text):
+        document = json.loads(text)
+        path = r.choice(list(_leaves(document)))
+        inner = document
+        for name in path[:-1]:
+            inner = inner[name]
+        old = inner[path[-1]]
+        kind = r.randrange(4)
+        if kind == 0:
+            del inner[path[-1]]
+        elif kind == 1:
+            inner[r.choice(["user", "note", "secret", "threads "])] = "u1"
+        elif isinstance(old, int | float):
+            inner[path[-1]] = r.choice([old + 1, old + 100, old - 1, old * 10 + 1, str(old), None])
+        elif isinstance(old, str):
+            inner[path[-1]] = r.choice([old + "x", old[:-1], 3, None, old.swapcase() + "."])
+        else:
+            inner[path[-1]] = r.choice(["x", 7, {}, [old]])
+        return certificate_text(document)
+
+    t.changes.append(("certificate.json", change))
+
+
+def change_text_of_certificate(t, r):
+    changes = [
+        lambda text: text + " ",
+        lambda text: text.replace("\n", "\n ", 1),
+        lambda text: text.replace('"schema"', '"k": "u1",\n  "schema"', 1),
+        lambda text: text[: r.randrange(1, len(text) - 1)],
+        lambda _: r.choice(["", "{}", "[]", "null", "3", "{", '"k"', "[" * 9999]),
+    ]
+    t.changes.append(("certificate.json", r.choice(changes)))
+
+
+def change_sheet(t, r):
+    def change(text):
+        place = r.randrange(len(text))
+        kind = r.randrange(3)
+        if kind == 0:
+            return text[:place] + text[place + 1 :]
+        if kind == 1:
+            return text[:place] + "u1" + text[place:]
+        return text[:place]
+
+    t.changes.append(("DATASHEET.md", change))
+
+
+def foreign_file(t, r):
+    name = r.choice(["ledger.parquet", "notes.txt", ".hidden", "threads.parquet.part", "folder"])
+    t.files[name] = None if name == "folder" else b"u1"
+
+
+def linked_file(t, r):
+    name = r.choice(["threads.parquet", "certificate.json", "DATASHEET.md", "latest"])
+    t.files[name] = "../private/ledger.parquet"
+
+
+def missing_file(t, r):
+    t.missing = r.choice(["threads.parquet", "certificate.json", "DATASHEET.md"])
+
+
+ROWS = [change_word, wrong_text, wrong_id, drop_thread, unlisted_thread, swap_rows, other_columns,
+        footer_entry, other_bytes]  # fmt: skip
+LIST_ROWS = [reverse_words, repeat_query, drop_last_query, drop_first_query, swap_queries,
+             repeat_word, join_queries, split_query]  # fmt: skip
+LEDGER = [merge_users, drop_entry, repeat_entry, null_entry, foreign_entry]
+FOLDER = [change_certificate, change_text_of_certificate, change_sheet, foreign_file, linked_file,
+          missing_file]  # fmt: skip
+CHANGES = {
+    "queries": [*ROWS, *LIST_ROWS, wrong_position, *LEDGER, *FOLDER],
+    "edited": [*ROWS[1:], wrong_position, *LEDGER[1:], *FOLDER],
+    "sets": [*ROWS, *LEDGER, *FOLDER],
+}
+"""The changes that the verifier must refuse, by format. In "edited", lists may be of one user."""
+
+
+def tampered_releases(root, count, seed=0):
+    """Yield (format, change, whether it was refused) for `count` changed releases."""
+    verdicts = {form: verdict_of_good(root / "good", form) for form in CHANGES}
+    generator = random.Random(seed)  # noqa: S311 - not for security
+    kinds = [(form, change) for form, changes in CHANGES.items() for change in changes]
+    for number in range(count):
+        form, change = kinds[number % len(kinds)]
+        parts = good_release(form)
+        change(parts, generator)
+        yield form, change.__name__, refused(*write_release(root / "r", parts, verdicts[form]))
