@@ -6,7 +6,7 @@ READY := .venv/ready
 # A release needs fewer packages than development; a development environment is reused.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test test-slow test-all mutants check audit docs bench faults fuzz release screenshots ui clean
+.PHONY: test test-slow test-all mutants check audit docs bench faults fuzz tampering release screenshots ui clean
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -52,6 +52,11 @@ faults: $(READY)
 # Malformed lines; FUZZ: options, such as "--lines 10000 --seed 1".
 fuzz: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ)
+
+# Releases with one change each, which the verifier must refuse; TAMPERING: options, such as
+# "--releases 1000 --seed 1".
+tampering: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m tampering $(TAMPERING)
 
 # Read, anonymize, check, verify and publish a synthetic log.
 release: $(USABLE)

@@ -47,8 +47,8 @@ from setanon_dagster.storage.temporary import (
 from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS
-from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.rounded_counts import public_certificate
+from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.typed_sets import require_typed_sets
 from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict

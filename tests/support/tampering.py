@@ -7,8 +7,10 @@ import shutil
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-import duckdb
+import pyarrow as pa
+from pyarrow import parquet
 
+from setanon_core.errors import SetanonError
 from setanon_dagster.gate.certificate import build_certificate, certificate_text, setanon_version
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.verifier.release_file import verify_file
@@ -32,10 +34,10 @@ LISTS = [
 ]
 """Lists of queries; several have the same set. Each is published for k users."""
 
-COLUMNS = {
-    "queries": "thread_id VARCHAR, position BIGINT, query VARCHAR",
-    "sets": "thread_id VARCHAR, keywords VARCHAR[]",
-}
+TYPES = {"position": pa.int64(), "keywords": pa.list_(pa.string()), "time": pa.int64()}
+"""Types of columns; the others have text."""
+
+COLUMNS = {"queries": ["thread_id", "position", "query"], "sets": ["thread_id", "keywords"]}
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Tampered:
     form: str
     rows: list
     ledger: list
-    columns: str
+    columns: list
     files: dict = field(default_factory=dict)
     """Further files of the folder by name; None is a folder, a string the target of a link."""
 
@@ -76,18 +78,18 @@ def good_release(form):
             for name, _, queries in threads
             for position, query in enumerate(queries)
         ]
-    return Tampered(form, rows, ledger, COLUMNS["sets" if form == "sets" else "queries"])
+    columns = COLUMNS["sets" if form == "sets" else "queries"]
+    return Tampered(form, rows, ledger, list(columns))
 
 
 def write_table(path, columns, rows, codec="zstd", *, footer=False):
-    with duckdb.connect() as connection:
-        connection.execute("SET threads = 1")
-        connection.execute(f"CREATE TABLE t ({columns})")
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            connection.executemany(f"INSERT INTO t VALUES ({marks})", rows)  # noqa: S608
-        metadata = ", KV_METADATA {note: 'u1'}" if footer else ""
-        connection.execute(f"COPY t TO '{path}' (FORMAT parquet, COMPRESSION {codec}{metadata})")
+    arrays = [
+        pa.array([row[index] for row in rows], TYPES.get(name, pa.string()))
+        for index, name in enumerate(columns)
+    ]
+    table = pa.table(arrays, names=columns)
+    # The stored schema is an entry of the footer.
+    parquet.write_table(table, path, compression=codec, store_schema=footer)
 
 
 def write_release(root, parts, verdict):
@@ -109,7 +111,7 @@ def write_release(root, parts, verdict):
     staged.rename(folder)
     private.mkdir()
     (private / "certificate.json").write_text(certificate_text(exact))
-    write_table(private / "ledger.parquet", 'thread_id VARCHAR, "user" VARCHAR', parts.ledger)
+    write_table(private / "ledger.parquet", ["thread_id", "user"], parts.ledger)
     for name, content in parts.files.items():
         if content is None:
             (folder / name).mkdir()
@@ -131,14 +133,12 @@ def verdict_of_good(root, form):
     parts = good_release(form)
     root.mkdir(parents=True, exist_ok=True)
     write_table(root / "t.parquet", parts.columns, parts.rows)
-    write_table(root / "l.parquet", 'thread_id VARCHAR, "user" VARCHAR', parts.ledger)
+    write_table(root / "l.parquet", ["thread_id", "user"], parts.ledger)
     return verify_file(root / "t.parquet", K, root / "l.parquet", format=form, cores=1)
 
 
 def refused(folder, private):
     """Whether the verifier refuses a release folder, by a verdict or by one of its errors."""
-    from setanon_core.errors import SetanonError
-
     try:
         return not verify_folder(
             folder, private=private, data_sheet=datasheet, version=setanon_version()
@@ -263,9 +263,9 @@ def swap_rows(t, r):
 
 
 def other_columns(t, r):
-    name, kind = r.choice([("user", "VARCHAR"), ("time", "BIGINT"), ("group", "BIGINT")])
-    t.columns += f', "{name}" {kind}'
-    t.rows = [[*row, 1] for row in t.rows]
+    name = r.choice(["user", "time", "click"])
+    t.columns.append(name)
+    t.rows = [[*row, 1 if name == "time" else "u1"] for row in t.rows]
 
 
 def footer_entry(t, _):
@@ -273,7 +273,7 @@ def footer_entry(t, _):
 
 
 def other_bytes(t, r):
-    t.codec = r.choice(["snappy", "gzip", "uncompressed"])
+    t.codec = r.choice(["snappy", "gzip", "none"])
     t.keeps_digest = True
 
 
@@ -281,15 +281,24 @@ def other_bytes(t, r):
 
 
 def merge_users(t, r):
-    """Two users of one list become one."""
-    name = r.choice(t.ledger)[0]
+    """All users of one set become one user."""
+    words = {}
+    for row in t.rows:
+        words.setdefault(row[0], set()).update(row[-1] if t.form == "sets" else row[-1].split(" "))
+    shared = words[r.choice(t.ledger)[0]]
+    for entry in t.ledger:
+        if words[entry[0]] == shared:
+            entry[1] = "u0"
 
-    def content(each):
-        return [row[1:] for row in t.rows if row[0] == each]
 
-    others = [each for each in t.ledger if each[0] != name and content(each[0]) == content(name)]
-    entry = next(each for each in t.ledger if each[0] == name)
-    entry[1] = r.choice(others)[1]
+def merge_two_users(t, r):
+    """Two users of one list of queries become one user; the set still has k users."""
+    lists = {}
+    for row in t.rows:
+        lists.setdefault(row[0], []).append(row[2])
+    entry = r.choice(t.ledger)
+    others = [each for each in t.ledger if each is not entry]
+    entry[1] = next(each[1] for each in others if lists[each[0]] == lists[entry[0]])
 
 
 def drop_entry(t, r):
@@ -383,13 +392,13 @@ def missing_file(t, r):
 ROWS = [change_word, wrong_text, wrong_id, drop_thread, unlisted_thread, swap_rows, other_columns,
         footer_entry, other_bytes]  # fmt: skip
 LIST_ROWS = [reverse_words, repeat_query, drop_last_query, drop_first_query, swap_queries,
-             repeat_word, join_queries, split_query]  # fmt: skip
+             repeat_word, join_queries, split_query, merge_two_users]  # fmt: skip
 LEDGER = [merge_users, drop_entry, repeat_entry, null_entry, foreign_entry]
 FOLDER = [change_certificate, change_text_of_certificate, change_sheet, foreign_file, linked_file,
           missing_file]  # fmt: skip
 CHANGES = {
     "queries": [*ROWS, *LIST_ROWS, wrong_position, *LEDGER, *FOLDER],
-    "edited": [*ROWS[1:], wrong_position, *LEDGER[1:], *FOLDER],
+    "edited": [*ROWS, wrong_position, *LEDGER, *FOLDER],
     "sets": [*ROWS, *LEDGER, *FOLDER],
 }
 """The changes that the verifier must refuse, by format. In "edited", lists may be of one user."""

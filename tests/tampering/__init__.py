@@ -1,0 +1,1 @@
+"""Releases with one change each, which the verifier must refuse."""
