@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import duckdb
-import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Connection = duckdb.DuckDBPyConnection
 Columns = tuple[tuple[str, str], ...]
@@ -111,7 +113,7 @@ def query_rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
     raise _redacted_error(failure)
 
 
-def query_arrow(connection: Connection, sql: str) -> pa.Table:
+def query_arrow(connection: Connection, sql: str) -> "pa.Table":
     """Return all rows of a query as an Arrow table."""
     try:
         return connection.sql(sql).to_arrow_table()
@@ -123,6 +125,8 @@ def query_arrow(connection: Connection, sql: str) -> pa.Table:
 @contextmanager
 def redact_arrow_errors() -> Iterator[None]:
     """Replace errors of Arrow and NumPy by the class of the error; `SetanonError` is unchanged."""
+    import pyarrow as pa  # here: `setanon verify` works without it
+
     try:
         yield
     except SetanonError:
