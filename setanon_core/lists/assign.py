@@ -5,7 +5,7 @@ Paper:      none. The problem is that of section 3 for lists in place of sets: f
 Guarantee:  every list that is not shared already is assigned to at least k users. The cost is that
             of a local optimum; each step lowers it, so that the search ends.
 Complexity: O(P log P) for P pairs of members and candidates, per step; few steps in practice.
-Deviation:  not applicable.
+Deviation:  none; the paper shares sets, not lists.
 """
 
 from typing import NamedTuple
@@ -45,12 +45,9 @@ def assign_lists(choices: Choices, k: int) -> Ints:
 
 
 def _can_change(choices: Choices, k: int) -> Bools:
-    """Groups in which a second list can be assigned: with a shared candidate, or 2k users."""
-    n = len(choices.first_candidate)
-    width = int(choices.user.max(initial=0)) + 1
-    users = np.bincount(sorted_unique(choices.group * width + choices.user) // width, minlength=n)
-    shared = np.bincount(choices.candidate_group, choices.shared, n) > 0
-    return shared | (users >= 2 * k)
+    """Groups in which a second list can be assigned: with a shared candidate, or 2k members."""
+    shared = np.bincount(choices.candidate_group, choices.shared) > 0
+    return shared | (np.bincount(choices.group) >= 2 * k)
 
 
 def _start(choices: Choices) -> Ints:

@@ -3,6 +3,7 @@
 Paper:      none; the paper publishes each thread's own queries.
 Guarantee:  none; heuristic. A query keeps its words.
 Complexity: O(W log W) for W words.
+Deviation:  none.
 """
 
 import numpy as np
