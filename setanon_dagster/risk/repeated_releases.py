@@ -24,9 +24,9 @@ from setanon_core.pipeline.log import release_log
 from setanon_core.risk.attack_data import AttackData
 from setanon_core.risk.differencing import Differencing, difference_persons, published_sets
 from setanon_core.risk.sybils import Guess, SybilAttack, sybil_attack
-from setanon_dagster.gate.rounded_counts import rounded_costs
 from setanon_dagster.risk.attack_result import AttackResult, RiskFigure
 from setanon_dagster.risk.versions import paper_form
+from setanon_dagster.verifier.rounded_counts import rounded_costs
 
 R = TypeVar("R")
 
