@@ -19,6 +19,7 @@ Operations = Literal["both", "additions", "deletions"]
 Combinations = Literal["any", "typed"]
 Identity = Literal["exact", "minhash"]
 Spelling = Literal["common", "as_typed"]
+UserNames = Literal["folded", "confusable", "exact"]
 Format = Literal["queries", "edited", "sets"]
 Unit = Literal["thread", "session", "query"]
 
@@ -70,6 +71,10 @@ class Params:
 
     seed: Annotated[int, AtLeast(0)] = 0
     """Random seed of the restarts on small inputs; equal seeds give equal results."""
+
+    user_names: UserNames = "folded"
+    """Spellings that are one user. folded: those that differ in case, blanks or invisible
+    characters; confusable: also in letters that look alike; exact: equal ones only."""
 
     def __post_init__(self) -> None:
         """Check all fields, those of subclasses included, then their combinations."""

@@ -124,12 +124,14 @@ def _read(
 ) -> ReadResult:
     """Read the source; the table of an upstream asset is written to a file and read from there."""
     if upstream is None:
-        return read_source(config.source, window, connection=connection)
+        return read_source(
+            config.source, window, connection=connection, user_names=config.user_names
+        )
     with temporary_folder(private_folder(config.stages)) as folder:
         path = folder / "upstream.parquet"
         write_parquet(upstream, path)
         source = replace(config.source, uri=str(path), table=None)
-        return read_source(source, window, connection=connection)
+        return read_source(source, window, connection=connection, user_names=config.user_names)
 
 
 def _check_users(k: int, accepted: DuckDBPyRelation) -> None:
@@ -238,6 +240,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     min_owners=config.min_owners,
                     format=config.format,
                     parameters=config.certified_parameters(),
+                    user_names=config.user_names,
                     secret=environment_secret(),
                 ),
                 config.folder,

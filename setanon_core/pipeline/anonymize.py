@@ -8,9 +8,10 @@ import numpy as np
 
 from setanon_core.columns.records import Records
 from setanon_core.columns.tables import is_table
+from setanon_core.columns.user_names import merge_spellings
 from setanon_core.errors import MalformedInputError
 from setanon_core.model.groups import Anonymized
-from setanon_core.params import Combinations, GrouperName, Method, Operations, Params
+from setanon_core.params import Combinations, GrouperName, Method, Operations, Params, UserNames
 from setanon_core.pipeline.group_records import anonymize_records
 
 
@@ -25,6 +26,7 @@ def anonymize(  # noqa: PLR0913 - the parameters, keyword-only
     combinations: Combinations | None = None,
     min_owners: int | None = None,
     seed: int = 0,
+    user_names: UserNames = "folded",
 ) -> Anonymized:
     """Replace every record's set by a set shared by at least k users, with few changes.
 
@@ -42,8 +44,9 @@ def anonymize(  # noqa: PLR0913 - the parameters, keyword-only
     >>> result.cost.additions, result.cost.deletions
     (2, 0)
     """
-    params = Params(k, method, grouper, operations, combinations, min_owners, seed)
-    result = anonymize_records(_read_records(records, users), params)
+    params = Params(k, method, grouper, operations, combinations, min_owners, seed, user_names)
+    merged = merge_spellings(users, params.user_names)
+    result = anonymize_records(_read_records(records, merged), params)
     if _is_series(records):
         return replace(result, constructor=type(records.to_frame()))  # type: ignore[union-attr]
     return result

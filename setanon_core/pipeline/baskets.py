@@ -15,6 +15,7 @@ import numpy as np
 from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.encode import encode_values
 from setanon_core.columns.tables import Table
+from setanon_core.columns.user_names import merge_spellings
 from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.model.inputs import Baskets
@@ -27,6 +28,7 @@ from setanon_core.params import (
     Operations,
     PublishedParams,
     ReleaseParams,
+    UserNames,
 )
 from setanon_core.pipeline.build_release import build_release
 from setanon_core.pipeline.build_threads import build_threads
@@ -46,6 +48,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
     combinations: Combinations | None = None,
     min_owners: int | None = None,
     seed: int = 0,
+    user_names: UserNames = "folded",
     p: int = 2,
     secret: bytes | None = None,
 ) -> ReleaseResult:
@@ -72,6 +75,7 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
         combinations=combinations,
         min_owners=min_owners,
         seed=seed,
+        user_names=user_names,
         p=p,
         **secret_option,
     )
@@ -86,7 +90,7 @@ def release_baskets(baskets: Baskets, params: ReleaseParams) -> ReleaseResult:
     """
     require_no_unit(params)
     params = replace(params, format="sets")
-    threads = threads_of_baskets(baskets)
+    threads = threads_of_baskets(baskets, params.user_names)
     result = group_threads(threads, params)
     return build_release(threads, result, params, constructor=baskets.constructor)
 
@@ -97,8 +101,9 @@ def require_no_unit(params: PublishedParams) -> None:
         raise InvalidParameterError("unit must be left out: baskets have no queries.")
 
 
-def threads_of_baskets(baskets: Baskets) -> Threads:
+def threads_of_baskets(baskets: Baskets, user_names: UserNames = "folded") -> Threads:
     """Every basket as a thread of one query, whose words are its items."""
+    given = merge_spellings(baskets.users, user_names)
     record, names = encode_values(baskets.records, "record")
     word, items = encode_values(baskets.items)
     if len(record) != len(word):
@@ -110,8 +115,8 @@ def threads_of_baskets(baskets: Baskets) -> Threads:
     offsets = offsets_of(np.bincount(record, minlength=len(names)))
     owner = np.arange(len(names))
     users: Sequence[Hashable] = names
-    if baskets.users is not None:
-        user = encode_users(baskets.users, len(record))
+    if given is not None:
+        user = encode_users(given, len(record))
         owner[record] = user
         conflicting = len(np.unique(record[owner[record] != user]))
         if conflicting:
@@ -119,7 +124,7 @@ def threads_of_baskets(baskets: Baskets) -> Threads:
                 f"every record must have one user; {conflicting} have several. "
                 "Use different records for the baskets of different users."
             )
-        users = distinct_users(baskets.users)
+        users = distinct_users(given)
     typed = Queries(word[order], offsets, np.arange(len(names)))
     return build_threads(typed, _texts(items), owner, users, names=list(map(str, names)))
 

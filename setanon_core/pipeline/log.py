@@ -14,6 +14,7 @@ import numpy as np
 from setanon_core.columns.arrays import concat_ranges, offsets_of
 from setanon_core.columns.encode import encode_times, encode_values
 from setanon_core.columns.tables import Table
+from setanon_core.columns.user_names import merge_spellings
 from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.keywords.tokenize import tokenize_all
 from setanon_core.model.inputs import Log
@@ -31,6 +32,7 @@ from setanon_core.params import (
     Spelling,
     Tokenizer,
     Unit,
+    UserNames,
 )
 from setanon_core.pipeline.build_release import build_release
 from setanon_core.pipeline.build_threads import build_threads
@@ -51,6 +53,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     combinations: Combinations | None = None,
     min_owners: int | None = None,
     seed: int = 0,
+    user_names: UserNames = "folded",
     p: int = 2,
     identity: Identity = "exact",
     spelling: Spelling = "common",
@@ -83,6 +86,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
         combinations=combinations,
         min_owners=min_owners,
         seed=seed,
+        user_names=user_names,
         p=p,
         identity=identity,
         spelling=spelling,
@@ -105,9 +109,10 @@ def release_log(log: Log, params: ReleaseParams) -> ReleaseResult:
 def threads_of_log(log: Log | Iterable[Sequence[Any]], params: ReleaseParams) -> Threads:
     """Sections 5.1 and 5.3: separate threads, then tokenize and number items."""
     log = Log.from_data(log)
+    users = merge_spellings(log.users, params.user_names)
     texts: Any  # `separate_threads` refuses what is not text
     text, texts = encode_values(log.queries, "query")
-    user = encode_users(log.users, len(text))
+    user = encode_users(users, len(text))
     times = encode_times(log.times)
     thread = separate_threads(user, times, text, params.measure, texts=texts, unit=params.unit)
     order = np.lexsort((times, thread))
@@ -117,5 +122,4 @@ def threads_of_log(log: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     typed = Queries(words[concat_ranges(bounds[text], sizes)], offsets_of(sizes), thread)
     owner = np.zeros(int(thread.max(initial=-1)) + 1, np.int64)
     owner[thread] = user
-    users = distinct_users(log.users)
-    return build_threads(typed, vocabulary, owner, users, identity=params.identity)
+    return build_threads(typed, vocabulary, owner, distinct_users(users), identity=params.identity)

@@ -18,6 +18,7 @@ from setanon_core.params import (
     Spelling,
     Tokenizer,
     Unit,
+    UserNames,
 )
 from setanon_core.pipeline.baskets import require_no_unit, threads_of_baskets
 from setanon_core.pipeline.group_threads import sweep_threads
@@ -36,6 +37,7 @@ class ReleaseOptions(TypedDict, total=False):
     combinations: Combinations | None
     min_owners: int | None
     seed: int
+    user_names: UserNames
     p: int
     identity: Identity
     spelling: Spelling
@@ -71,7 +73,7 @@ def sweep(  # noqa: PLR0913 - the columns, keyword-only
     source = read_input(data, user=user, time=time, query=query, record=record, item=item)
     if isinstance(source, Baskets):
         require_no_unit(options)
-        threads = threads_of_baskets(source)
+        threads = threads_of_baskets(source, options.user_names)
     else:
         threads = threads_of_log(source, options)
     return Sweep(tuple(sweep_threads(threads, options, ks)), constructor=source.constructor)

@@ -17,8 +17,11 @@ from setanon_core.model.publication import ThreadIds
 from setanon_core.model.queries import Threads
 from setanon_core.params import ReleaseParams
 
-NOT_HASHED: Final = frozenset({"format", "measure", "secret", "spelling", "tokenizer"})
-"""Parameters that are not hashed: they do not change the groups, or have no text form."""
+NOT_HASHED: Final = frozenset(
+    {"format", "measure", "secret", "spelling", "tokenizer", "user_names"}
+)
+"""Parameters that are not hashed: they do not change the groups, have no text form, or change the
+users, which are hashed themselves."""
 
 
 def assign_thread_ids(

@@ -28,7 +28,7 @@ def attack_source(
     """Attack a release of the source in memory; `earlier` is the folder of an earlier release."""
     # Read first: a wrong folder must fail before the slow steps.
     before = None if earlier is None else read_release(earlier)
-    raw, kind = raw_table(config.source), config.source.kind
+    raw, kind = raw_table(config), config.source.kind
     yield from attack_table(raw, kind, config.params(), full=full, earlier=before)
 
 

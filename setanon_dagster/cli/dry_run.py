@@ -4,24 +4,24 @@ import pyarrow as pa
 
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.sources.read import read_source
-from setanon_dagster.sources.source import Source
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
 from setanon_dagster.stages.threads import threads_table
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.temporary import temporary_folder
 
 
-def raw_table(source: Source) -> pa.Table:
-    """Accepted rows of a source: the table of `raw_log` or `raw_baskets`."""
+def raw_table(config: ReleaseConfig) -> pa.Table:
+    """Accepted rows of the source: the table of `raw_log` or `raw_baskets`."""
     # Rows are private: DuckDB spills into a temporary folder with mode 0700.
     with temporary_folder() as spill:
-        read = read_source(source, connection=connect(temp_folder=spill))
+        connection = connect(temp_folder=spill)
+        read = read_source(config.source, connection=connection, user_names=config.user_names)
         return read.accepted.to_arrow_table()
 
 
 def cluster_source(config: ReleaseConfig) -> pa.Table:
     """Threads, or baskets, of a source with their items: the table of `clusters`."""
-    raw = raw_table(config.source)
+    raw = raw_table(config)
     if config.source.kind == "baskets":
         return basket_clusters_table(raw)
     params = config.params()

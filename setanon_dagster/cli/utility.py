@@ -18,7 +18,7 @@ HEADER: Final = (
 
 def source_utility(config: ReleaseConfig) -> tuple[UtilityMeasure, ...]:
     """Utility of a release with this configuration, for a log or baskets; publishes nothing."""
-    return table_utility(raw_table(config.source), config.source.kind, config.params())
+    return table_utility(raw_table(config), config.source.kind, config.params())
 
 
 def format_measures(measures: Iterable[UtilityMeasure]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
-from setanon_core.params import Tokenizer
+from setanon_core.params import Tokenizer, UserNames
 from setanon_core.ranges import check_k
 from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_new_ids
 from setanon_dagster.gate.certificate import (
@@ -37,6 +37,7 @@ from setanon_dagster.gate.public_folder import (
     switch_latest,
 )
 from setanon_dagster.gate.staging import copy_private, write_private, write_public
+from setanon_dagster.gate.user_spellings import spelling_failures
 from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.temporary import (
     UNPUBLISHED,
@@ -97,6 +98,9 @@ class ReleaseSpec:
     format: str = "queries"
     parameters: Mapping[str, Plain] = field(default_factory=dict)
     """Further parameters for the certificate, which is public."""
+
+    user_names: UserNames = "folded"
+    """Spellings that are one user; the users of the source must have one spelling each."""
 
     tokenizer: Tokenizer | None = field(default=None, repr=False)
     """Split the queries into the keywords of `clusters`; None: `tokenize`."""
@@ -193,13 +197,17 @@ def publish(
             require_typed_sets(threads.path, clusters, k, limits)
         wrong_entries = wrong_ledger_entries(ledger.path, clusters, **limits)
         costs = certified_costs(stages.get("cost_report", files.cost_report), parameters)
-        differences = source_failures(
-            stages,
-            spec.tokenizer or tokenize,
-            limits,
-            splits_at_blanks=spec.tokenizer is None,
-        )
-        _check_verdict(verdict, wrong_entries, [*renamed.failures, *differences], costs)
+        others = [
+            *renamed.failures,
+            *source_failures(
+                stages,
+                spec.tokenizer or tokenize,
+                limits,
+                splits_at_blanks=spec.tokenizer is None,
+            ),
+            *spelling_failures(stages, spec.user_names, limits),
+        ]
+        _check_verdict(verdict, wrong_entries, others, costs)
         exact = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
         write_private(staged_private / CERTIFICATE, certificate_text(exact))
         certificate = public_certificate(exact)

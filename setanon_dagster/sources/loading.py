@@ -12,6 +12,7 @@ from typing import Final
 import duckdb
 
 from setanon_core.errors import MalformedInputError, SetanonError
+from setanon_core.params import UserNames
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.source import Source
@@ -22,6 +23,7 @@ from setanon_dagster.sources.times import (
     detect_time_sql,
     time_sql,
 )
+from setanon_dagster.sources.user_names import records_are_users, user_spellings
 
 REASONS: Final = (
     "line too long",
@@ -100,10 +102,15 @@ class RowLoader:
     """Inserts batches into one table, and counts lines."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, source: Source, window: Window | None
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        source: Source,
+        window: Window | None,
+        user_names: UserNames = "folded",
     ) -> None:
         """Create the table."""
         self.connection, self.source, self.window = connection, source, window
+        self.user_names: UserNames = user_names
         self.table = f"source_{token_hex(8)}"
         self.lines = self.outside_window = self.blank_lines = 0
         connection.execute(
@@ -147,6 +154,7 @@ class RowLoader:
 
     def result(self) -> ReadResult:
         """The loaded rows; refuse a source without a usable row, or counts that do not add up."""
+        self._merge_spellings()
         count = "count(DISTINCT line)" if self.source.layout == "lines" else "count(*)"
         counts = Counter(
             dict(
@@ -171,6 +179,22 @@ class RowLoader:
             outside_window=self.outside_window,
             blank_lines=self.blank_lines,
         )
+
+    def _merge_spellings(self) -> None:
+        """Give all rows of a user one spelling; reject users without a visible character."""
+        accepted = f"(FROM {self.table} WHERE reason IS NULL)"
+        if self.source.kind == "baskets" and records_are_users(self.connection, accepted):
+            return
+        spellings = user_spellings(self.connection, accepted, self.user_names)
+        if not spellings:
+            return
+        self.connection.execute(
+            f"""UPDATE {self.table} SET "user" = spelling,
+                reason = CASE WHEN spelling = '' THEN 'user missing' END
+            FROM (SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS spelling)
+            WHERE "user" = name AND reason IS NULL""",
+            [[*spellings], [*spellings.values()]],
+        ).fetchall()
 
     def _check_counts(self, accepted: int, reasons: dict[str, int]) -> None:
         """Check that no line is lost or counted twice, and that the source has a usable row."""

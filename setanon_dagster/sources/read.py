@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+from setanon_core.params import UserNames
 from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
 from setanon_dagster.sources.source import PARQUET_SUFFIXES, Source
@@ -30,16 +31,18 @@ def read_source(
     window: Window | None = None,
     *,
     connection: duckdb.DuckDBPyConnection | None = None,
+    user_names: UserNames = "folded",
 ) -> ReadResult:
     """Read a source once; with a window, only rows with start <= time < end are accepted.
 
-    The rows are stored in a temporary table of the connection. A source without any usable row is
+    The rows are stored in a temporary table of the connection. `user_names` says which spellings
+    are one user; the rows of a user get the first of them. A source without any usable row is
     refused.
     """
     if connection is None:
         connection = _connect()
     with _redact_reader_errors(source):
-        loader = RowLoader(connection, source, _window_in_utc(source, window))
+        loader = RowLoader(connection, source, _window_in_utc(source, window), user_names)
         line = 1
         for read_file in _readers(source):
             line += loader.load_file(prefetch(read_file(line)))

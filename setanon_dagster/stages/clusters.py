@@ -67,7 +67,7 @@ def clusters_stream(
 def basket_clusters_table(raw: pa.Table) -> pa.Table:
     """Clusters of baskets (record, item, user): each basket is a thread of one query."""
     records, items, users = (raw[name].to_pylist() for name in ("record", "item", "user"))
-    threads = threads_of_baskets(Baskets(records, items, users))
+    threads = threads_of_baskets(Baskets(records, items, users), "exact")  # merged by the reader
     owners = pa.array(threads.users, pa.string()).take(pa.array(threads.records.users))
     vocabulary = pa.array(threads.keywords.vocabulary, pa.string())
     table = _add_items_and_keys(np.arange(len(owners)), owners, threads.typed, vocabulary, "exact")

@@ -30,7 +30,16 @@ def test_release_params_use_the_built_in_tokenizer_and_measure_by_default():
 
 
 def test_order_of_the_fields_is_fixed_because_thread_ids_depend_on_it():
-    grouping = ["k", "method", "grouper", "operations", "combinations", "min_owners", "seed"]
+    grouping = [
+        "k",
+        "method",
+        "grouper",
+        "operations",
+        "combinations",
+        "min_owners",
+        "seed",
+        "user_names",
+    ]
     published = [*grouping, "p", "identity", "spelling", "unit", "format"]
     assert [field.name for field in dataclasses.fields(Params)] == grouping
     assert [field.name for field in dataclasses.fields(PublishedParams)] == published
