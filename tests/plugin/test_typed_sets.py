@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.publishing import K, folder_state, modify, publish_files, stage_files
+from support.publishing import K, folder_state, modify, publish_files, stage_files, write_source
 
 from setanon_core.errors import NotAnonymousError
 from setanon_dagster.verifier.typed_sets import count_untyped_sets
@@ -61,6 +61,7 @@ def test_gate_refuses_sets_that_fewer_than_k_users_typed_whole(tmp_path):
     publish_files(paths, out, parameters=TYPED)
     before = folder_state(out)
     modify(paths, "clusters", split_sets)
+    write_source(paths)
     with pytest.raises(
         NotAnonymousError, match=f"k = {K} users must have typed .*; 1 sets"
     ) as info:

@@ -8,6 +8,7 @@ from pyarrow import parquet
 from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
 
 K = 3
+CLUSTERS = ("name", "user", "words")
 COST = {
     "threads": 12, "keywords": 30, "additions": 1, "deletions": 2, "withdrawals": 3,
     "respellings": 4, "lower_bound": 0, "factor": float("inf"), "retained": 0.9,
@@ -54,6 +55,21 @@ def stage_files(folder, form="sets", users=K, threads=9, word="canaryword"):
         paths[name] = folder / f"{name}.parquet"
         parquet.write_table(pa.table(columns), paths[name])
     return paths
+
+
+def write_source(paths):
+    """Replace the rows of the source by those of the clusters, after a test has changed these."""
+    rows = [
+        (name, item, user)
+        for name, user, words in zip(
+            *(parquet.read_table(paths["clusters"])[each].to_pylist() for each in CLUSTERS),
+            strict=True,
+        )
+        for item in words
+    ]
+    record, item, user = map(list, zip(*rows, strict=True))
+    table = {"record": record, "item": item, "user": user, "line": list(range(len(rows)))}
+    parquet.write_table(pa.table(table), paths["raw_baskets"])
 
 
 def publish_files(paths, out, cores=None, **changed):
