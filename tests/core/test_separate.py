@@ -366,3 +366,12 @@ def test_texts_may_be_numpy_strings():
     queries = np.array(["pine straw", "pine straws", "caffeine"])
 
     assert separate_threads([1, 1, 1], [1, 2, 3], queries).tolist() == [0, 0, 1]
+
+
+def test_threads_merge_if_a_later_query_of_the_first_is_similar_to_one_of_the_second():
+    # D joins the thread of A by C, which is more recent than B; D is similar to B, too.
+    results = TableResults({"a": [1], "b": [2], "c": [1], "d": [1, 2], "e": [3]})
+
+    threads = separate_threads([1] * 5, range(5), list("abcde"), ResultOverlap(results))
+
+    assert threads.tolist() == [0, 0, 0, 0, 1]
