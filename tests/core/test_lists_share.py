@@ -65,7 +65,7 @@ def groups(draw, k, max_threads=9, max_groups=3):
 CASES = st.integers(2, 4).flatmap(lambda k: st.tuples(st.just(k), groups(k)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(CASES)
 def test_every_list_has_k_users_and_every_thread_keeps_its_set(case):
     k, members = case
@@ -83,7 +83,7 @@ def test_every_list_has_k_users_and_every_thread_keeps_its_set(case):
             assert queries == own
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(CASES)
 def test_shared_lists_are_not_changed_by_sharing_again(case):
     k, members = case
@@ -93,7 +93,7 @@ def test_shared_lists_are_not_changed_by_sharing_again(case):
     assert shared(again, k) == published
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(CASES, st.randoms(use_true_random=False))
 def test_order_of_threads_and_user_numbers_make_no_difference(case, random):
     k, members = case
@@ -109,7 +109,7 @@ def test_order_of_threads_and_user_numbers_make_no_difference(case, random):
     assert counted(members) == counted(other)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(CASES)
 def test_groups_are_independent_of_each_other_and_of_the_memory_bound(case):
     k, members = case

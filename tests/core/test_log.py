@@ -121,7 +121,7 @@ def test_only_the_most_common_spelling_of_a_group_is_published():
 @pytest.mark.parametrize(
     ("params", "pinned"),
     [
-        ({}, "8484fba9f43e3c9e"),
+        ({}, "146eff0b71e3b6f6"),
         ({"format": "edited"}, "74aed288cb32e370"),
         ({"format": "edited", "method": "paper"}, "127203bd27a57481"),
         ({"format": "edited", "min_owners": 0, "k": 3}, "21aace810980a2dd"),
