@@ -10,6 +10,7 @@ from support.publishing import COST, publish_files, stage_files
 from setanon_dagster.gate.certificate import COSTS
 from setanon_dagster.gate.certificate import SCHEMA as VERSION
 from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.verifier.certificate_schema import SCHEMA_FILE, schema_faults
 from setanon_dagster.verifier.release_folder import read_claims
 from setanon_dagster.verifier.rounded_counts import PRIVATE_COUNTS
 from setanon_dagster.verifier.verdict import FileVerdict
@@ -28,6 +29,7 @@ def certificate(release):
 
 def test_certificate_matches_its_schema(certificate):
     assert faults_of(certificate) == []
+    assert schema_faults(certificate) == []
 
 
 def test_schema_has_every_field_and_its_version():
@@ -37,6 +39,10 @@ def test_schema_has_every_field_and_its_version():
         field.name for field in fields(FileVerdict) if field.name not in PRIVATE_COUNTS
     ]
     assert tuple(schema["cost"]["properties"]) == COSTS
+
+
+def test_schema_of_the_package_is_that_of_the_documentation():
+    assert SCHEMA_FILE.read_bytes() == SCHEMA.read_bytes()
 
 
 def field_paths(document, parents=()):
@@ -59,6 +65,7 @@ def test_certificate_without_a_required_field_is_invalid(certificate):
             inner = inner[name]
         del inner[path[-1]]
         assert faults_of(document), path
+        assert schema_faults(document), path
 
 
 WRONG = [
@@ -98,11 +105,15 @@ WRONG_INSIDE = [
 @pytest.mark.parametrize(("field", "value"), WRONG)
 def test_certificate_with_a_wrong_field_is_invalid(certificate, field, value):
     assert faults_of(certificate | {field: value})
+    assert schema_faults(certificate | {field: value})
 
 
 @pytest.mark.parametrize(("part", "field", "value"), WRONG_INSIDE)
 def test_certificate_with_a_wrong_number_is_invalid(certificate, part, field, value):
     assert faults_of(certificate | {part: certificate[part] | {field: value}})
+    faults = schema_faults(certificate | {part: certificate[part] | {field: value}})
+    assert faults
+    assert "ann" not in str(faults)
 
 
 def test_claims_of_a_certificate_are_read_back(release):

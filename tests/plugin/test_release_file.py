@@ -102,6 +102,21 @@ def merge_two_users(ledger):
         entry[1] = "u0" if entry[1] == "u1" else entry[1]
 
 
+def reversed_words(query):
+    return " ".join(query.split(" ")[::-1])
+
+
+def exchange(rows, first, second):
+    rows[first][2], rows[second][2] = rows[second][2], rows[first][2]
+
+
+def join(rows, separator):
+    """Join the two queries of each thread, as the verifier joins a list."""
+    for number in range(0, len(rows), 2):
+        rows[number][2] += separator + rows[number + 1][2]
+    del rows[1::2]
+
+
 BOTH = {
     "removed thread": (
         "violations",
@@ -141,7 +156,20 @@ SETS = {
     "repeated keyword": ("unsorted_sets", lambda m: change(m.rows, 1, lambda w: [w[0], *w])),
     "unsorted keywords": ("unsorted_sets", lambda m: change(m.rows, 1, ["straw", "pine"])),
 }
+
+
+def repeat_last_query(rows):
+    rows.insert(2, [rows[1][0], 2, rows[1][2]])
+
+
 QUERIES = {
+    "words in another order": ("violating_lists", lambda m: change(m.rows, 2, reversed_words)),
+    "additional query": ("violating_lists", lambda m: repeat_last_query(m.rows)),
+    "missing query": ("violating_lists", lambda m: m.rows.pop(1)),
+    "queries in another order": ("violating_lists", lambda m: exchange(m.rows, 0, 1)),
+    "repeated word": ("violating_lists", lambda m: change(m.rows, 2, lambda q: q + " " + q)),
+    "two queries in one row": ("malformed_texts", lambda m: join(m.rows, "\n")),
+    "control character": ("malformed_texts", lambda m: change(m.rows, 2, lambda q: q + "\x85")),
     "another keyword": ("violations", lambda m: change(m.rows, 2, lambda q: q + " zinnia")),
     "no keyword": ("empty_words", lambda m: change(m.rows, 2, "")),
     "two blanks": ("empty_words", lambda m: change(m.rows, 2, lambda q: q + "  " + q)),
@@ -193,6 +221,47 @@ def test_columns_of_other_types_are_refused(tmp_path):
     assert not verify_file(path, K).ok
     parquet.write_table(pa.table({"user": ["u0"]}), path)
     assert verify_file(path, K).wrong_columns > 0
+
+
+def test_edited_queries_need_shared_sets_only_and_count_exposed_threads(tmp_path):
+    files = good_files("queries")
+    change(files.rows, 2, reversed_words)
+    assert verify(tmp_path, "queries", files).violations == K
+    verdict = verify_file(
+        tmp_path / "threads.parquet", K, tmp_path / "ledger.parquet", format="edited"
+    )
+    assert verdict.ok
+    assert (verdict.exposed_threads, verdict.single_user_threads) == (K, 1)
+    assert (verdict.lists, verdict.violations, verdict.violating_lists) == (4, 0, 0)
+    for form in ("queries", None):
+        assert not verify_file(tmp_path / "threads.parquet", K, format=form).ok
+    assert verify_file(tmp_path / "threads.parquet", K, format="sets").wrong_columns
+
+
+@pytest.mark.parametrize("queries", [1, 7, 8, 9, 20])
+def test_long_threads_have_one_list_each(tmp_path, queries):
+    def rows_of(last):
+        return [
+            [thread_id(n), position, "pine" if position < queries - 1 else last(n)]
+            for n in sorted(range(6), key=thread_id)
+            for position in range(queries)
+        ]
+
+    path = tmp_path / "threads.parquet"
+    write(path, COLUMNS["queries"], rows_of(lambda _: "straw"))
+    assert (verify_file(path, K).ok, verify_file(path, K).lists) == (True, 1)
+    write(path, COLUMNS["queries"], rows_of(lambda n: "straw" if n else "straw straw"))
+    verdict = verify_file(path, K)
+    assert (verdict.lists, verdict.violations, verdict.violating_groups) == (2, 1, 0)
+
+
+def test_footer_of_the_file_must_be_empty(tmp_path):
+    files = good_files("sets")
+    verify(tmp_path, "sets", files)
+    path = tmp_path / "threads.parquet"
+    parquet.write_table(parquet.read_table(path).replace_schema_metadata({"user": "u0"}), path)
+    assert verify_file(path, K).footer_entries > 0
+    assert not verify_file(path, K).ok
 
 
 @pytest.mark.parametrize("form", ["sets", "queries"])
@@ -338,11 +407,15 @@ def count_by_loops(form, rows, ledger, typed):
     owners = {
         w: {user for user, words_of in typed if w in words_of} for words in users_of for w in words
     }
-    return faults | {
+    exposed = count_lists_by_loops(form, rows, users)
+    return faults | exposed | {
         "records": len(sets),
         "groups": len(users_of),
         "smallest_group": min(map(len, users_of.values()), default=0),
-        "violations": sum(size[words] for words, group in users_of.items() if len(group) < K),
+        "violations": exposed["exposed_threads"]
+        if form == "queries"
+        else sum(size[words] for words, group in users_of.items() if len(group) < K),
+        "keywords": sum(len({*words}) for words in sets.values()),
         "violating_groups": sum(len(group) < K for group in users_of.values()),
         "empty_sets": sum(not words for words in sets.values()),
         "empty_words": sum("" in words for words in sets.values()),
@@ -358,6 +431,24 @@ def count_by_loops(form, rows, ledger, typed):
         ),
         "rare_keywords": sum(len(group) < K for group in owners.values()),
     }  # fmt: skip
+
+
+def count_lists_by_loops(form, rows, users):
+    """The counts of lists of queries, by simple loops; users by thread."""
+    lists = {}
+    for row in sorted(rows) if form == "queries" else ():
+        lists.setdefault(row[0], []).append(row[2])
+    users_of, threads_of = {}, {}
+    for name, queries in lists.items():
+        users_of.setdefault(tuple(queries), set()).update({users[name]} if name in users else ())
+        threads_of.setdefault(tuple(queries), []).append(name)
+    sizes = [(len(users_of[queries]), len(threads_of[queries])) for queries in users_of]
+    return {
+        "lists": len(sizes),
+        "violating_lists": sum(users < K for users, _ in sizes),
+        "exposed_threads": sum(threads for users, threads in sizes if users < K),
+        "single_user_threads": sum(threads for users, threads in sizes if users <= 1),
+    }
 
 
 NAMES = st.integers(0, 9).map(thread_id)
