@@ -118,3 +118,14 @@ def test_rare_items_are_marked_by_item_number():
         assert rare["both"] == ([True] if n == 1 else [True, False, False])
         assert rare["deletions"] == ([True] if n == 1 else [True, False, True])
         assert len(count_owners(data)) == n
+
+
+def test_items_of_fewer_than_k_users_are_removed_if_sets_must_be_typed():
+    data = Records.from_sets([{0, 1}, {0, 1}, {0}], users=[1, 2, 3])
+    kept = {
+        combinations: set(
+            strip(data, Params(3, min_owners=0, combinations=combinations)).records.items.tolist()
+        )
+        for combinations in ("any", "typed")
+    }
+    assert kept == {"any": {0, 1}, "typed": {0}}

@@ -13,7 +13,7 @@ from setanon_core import InvalidParameterError, NotAnonymousError, anonymize, ve
 from setanon_core.columns.records import Records
 from setanon_core.grouping import typed_centers as module
 from setanon_core.grouping.superset_users import SupersetUsers
-from setanon_core.grouping.typed_centers import typed_subsets
+from setanon_core.grouping.typed_centers import typed_centers, typed_subsets
 from setanon_core.params import Params, ReleaseParams
 from setanon_core.pipeline import group_records
 
@@ -120,11 +120,29 @@ def test_a_majority_center_that_nobody_has_is_replaced():
     assert all(len(s) == 1 for s in anonymize(sets * 2, 3, combinations="typed").records)
 
 
+def test_lower_bound_of_typed_sets_is_the_optimum_of_any_sets():
+    """The cheapest groups have the centers ab and ac, which only two users have."""
+    sets = [{"a", "b"}, {"b", "c"}, {"a", "c"}] * 2
+    best, typed = anonymize(sets, 3), anonymize(sets, 3, combinations="typed")
+    assert (best.cost.total, best.proven_optimal) == (4, True)
+    assert (typed.lower_bound, typed.cost.total, typed.proven_optimal) == (4, 6, False)
+
+
+def test_records_move_to_the_nearest_typed_center():
+    """The center ab of the first group becomes b, so that cde is nearer to the third record."""
+    sets = [{*"ab"}, {*"a"}, {*"bcde"}, {*"cde"}, {*"cde"}]
+    data, rows = Records.from_sets(sets), np.array([0, 0, 0, 1, 1])
+    moved, centers = typed_centers(
+        data, rows, Records.from_sets([{0, 1}, {2, 3, 4}]).sets, Params(2)
+    )
+    assert [centers.take(moved[i : i + 1]).items.tolist() for i in (0, 2)] == [[1], [2, 3, 4]]
+
+
 def test_untyped_centers_are_refused_whatever_the_replacement_did(monkeypatch):
-    def typed_centers(_records, rows, centers, _params):
+    def unchanged(_records, rows, centers, _params):
         return rows, centers
 
-    monkeypatch.setattr(group_records, "typed_centers", typed_centers)
+    monkeypatch.setattr(group_records, "typed_centers", unchanged)
     sets = [{"a", "b"}, {"b", "c"}, {"a", "c"}] * 2
     with pytest.raises(NotAnonymousError, match=r"k = 4 users must contain .*; 1 sets"):
         anonymize(sets, 4, combinations="typed")
