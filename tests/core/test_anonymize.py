@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.oracles import best_partition_cost
 
 from setanon_core import Records, anonymize, verify
-from setanon_core.params import GROUPERS, METHODS, OPERATIONS
+from setanon_core.params import GROUPERS, METHODS, OPERATIONS, Params
 
 FIGURE_1 = [{"e1", "e2", "e3"}, {"e1", "e2"}, {"e1", "e3"}, {"e4", "e5", "e6"}, {"e4", "e5"}]
 FIGURE_1B = [{"e1", "e2", "e3"}] * 3 + [{"e4", "e5"}] * 2
@@ -241,3 +241,7 @@ def test_user_numbers_may_have_large_gaps():
     sparse = replace(dense, users=np.array([7, 2**31 - 1, 0, 2**30]))
 
     assert anonymize(sparse, k=2).records == anonymize(dense, k=2).records
+
+
+def test_the_defaults_are_those_of_params():
+    assert anonymize(FIGURE_1, 2).params == Params(2)

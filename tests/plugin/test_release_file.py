@@ -509,3 +509,28 @@ FAULTS = {
     "empty_words", "unsorted_sets", "unknown_threads", "unpublished_entries",
     "repeated_entries", "rare_keywords",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("with_ledger", [False, True])
+def test_in_the_format_edited_threads_are_counted_by_set_and_not_by_list(tmp_path, with_ledger):
+    # Three users share the set, each with another list of queries.
+    lists = [["pine straw"], ["straw pine"], ["pine", "straw"]]
+    names = sorted(map(thread_id, range(3)))
+    rows = [
+        [name, position, query]
+        for name, queries in zip(names, lists, strict=True)
+        for position, query in enumerate(queries)
+    ]
+    path = write(tmp_path / "threads.parquet", COLUMNS["queries"], rows)
+    ledger = write(
+        tmp_path / "ledger.parquet", ["thread_id", "user"], list(zip(names, "abc", strict=True))
+    )
+    optional = ledger if with_ledger else None
+
+    edited = verify_file(path, K, optional, format="edited")
+    queries = verify_file(path, K, optional, format="queries")
+
+    assert edited.ok
+    assert (edited.records, edited.groups, edited.smallest_group) == (3, 1, 3)
+    assert not queries.ok
+    assert queries.violations == 3
