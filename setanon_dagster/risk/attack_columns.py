@@ -2,6 +2,7 @@
 
 Paper:      none.
 Guarantee:  two queries have one number if and only if their keywords and the order are equal.
+            With a ledger, the data do not depend on the secret of the thread ids.
 Complexity: O(W log W) for W words; the texts stay in Arrow columns.
 Deviation:  none.
 """
@@ -33,7 +34,8 @@ def attack_data(
     """Number the queries, keywords and users of all tables at once.
 
     `clusters` has the typed threads, sorted by number from 0; `published` has the rows of
-    `anonymized_threads` or of a published file, sorted by thread id and position.
+    `anonymized_threads` or of a published file, sorted by thread id and position. With a ledger,
+    published threads are in the order of the typed ones.
     """
     if not np.array_equal(clusters["thread"].to_numpy(), np.arange(len(clusters))):
         raise MalformedInputError(
@@ -57,9 +59,14 @@ def attack_data(
     sizes = np.bincount(row, minlength=len(thread_ids))
     users, _ = encode(clusters["user"])
     owners = users.astype(np.int64)
+    sources = None if ledger is None else _sources(ledger, thread_ids, len(owners))
+    if sources is not None:
+        # Thread ids depend on the secret; attacks that sample threads must not.
+        order = np.argsort(sources)
+        starts, sizes, sources = offsets_of(sizes)[:-1][order], sizes[order], sources[order]
+        published_queries = published_queries[concat_ranges(starts, sizes)]
     offsets = offsets_of(sizes)
     keywords = _keyword_sets(distinct, published_queries, offsets)
-    sources = None if ledger is None else _sources(ledger, thread_ids, len(owners))
     return AttackData(
         TypedThreads(
             _keyword_sets(distinct, typed_queries, offsets_of(typed_sizes)),

@@ -1,5 +1,7 @@
 """Attack data from the tables of the stages equal the core's, for logs and baskets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -80,6 +82,18 @@ def test_raw_log_has_lists_of_queries_even_if_sets_are_published():
     assert raw.views[-1].view == "list of queries"
     assert raw.views[-1].threads == len(clusters)
     assert data.paper is None
+
+
+def test_attack_data_do_not_depend_on_the_secret():
+    columns = []
+    for secret in (bytes(32), bytes([1] * 32)):
+        clusters, params = log_tables(log_rows())
+        released = release_tables(clusters, replace(params, secret=secret))
+        published = attack_data(clusters, released.published, released.ledger, 2).published
+        columns.append([published.keywords.items, published.queries, published.sources])
+
+    first, second = columns
+    assert all(map(np.array_equal, first, second))
 
 
 def test_without_a_ledger_threads_are_counted():
