@@ -119,7 +119,10 @@ def detect_layout(
 
 
 def _detect_delimiter(source: Source, path: Path, first_block: bytes) -> str:
-    """The delimiter for which most records have an equal, sufficient number of cells."""
+    """The delimiter for which the first record is a header with the column names.
+
+    Without such a header, the one for which most records have an equal, sufficient number of cells.
+    """
     if source.layout == "lines":
         head = b"".join(first_block.splitlines(keepends=True)[:HEAD])
         return next((mark for mark in DELIMITERS if mark.encode() in head), "\t")
@@ -127,7 +130,10 @@ def _detect_delimiter(source: Source, path: Path, first_block: bytes) -> str:
     best, most = "\t", 0
     for mark in DELIMITERS if source.kind == "baskets" else DELIMITERS.rstrip():
         dialect = Dialect(mark.encode(), _has_quoting(mark), source.encoding, source.longest_line)
-        widths = _count_widths(read_head(first_block, dialect))
+        records = read_head(first_block, dialect)
+        if source.header is not False and _is_header(source, records):
+            return mark
+        widths = _count_widths(records)
         width, count = max(widths.items(), key=lambda seen: (seen[1], seen[0]), default=(0, 0))
         if width >= least and count > most:
             best, most = mark, count
@@ -137,6 +143,13 @@ def _detect_delimiter(source: Source, path: Path, first_block: bytes) -> str:
             "semicolon or bar gives fewer. Set delimiter."
         )
     return best
+
+
+def _is_header(source: Source, head: Sequence[CsvRecord]) -> bool:
+    """Whether the first record has the names of all columns, at least one of which is a name."""
+    first = next((record.cells for record in head if not record.is_blank), None)
+    named = any(isinstance(column, str) for column in source.columns)
+    return named and first is not None and positions_by_name(source, first) is not None
 
 
 def _has_quoting(delimiter: str) -> bool:

@@ -130,3 +130,10 @@ def test_the_columns_of_baskets_are_found_after_many_blank_lines(read):
 def test_latin_1_files_are_read_if_the_encoding_is_set(read):
     data = HEADER + "u1\t2024-01-02\tcafé\n".encode("latin-1")
     assert accepted(read(data, encoding="latin-1"))[0][2] == "café"
+
+
+def test_the_delimiter_of_the_header_is_used_although_most_lines_have_another(read):
+    data = HEADER + b"u1\t2024-01-02 03:04:05\tpine straw\n" + b"a,b,c\n" * 5
+    result = read(data, "x")
+    assert accepted(result) == [(*ROW, 2)]
+    assert result.rejected_by_reason == {"columns": 5}
