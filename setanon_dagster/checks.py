@@ -32,6 +32,7 @@ from setanon_dagster.quality.stage_counts import (
 )
 from setanon_dagster.quality.stage_views import Files, open_stages
 from setanon_dagster.quality.validation import CheckOutcome
+from setanon_dagster.redaction import explain_resource_errors
 from setanon_dagster.verifier.sql import Connection
 
 ALL: Final = "all"
@@ -124,7 +125,10 @@ def _definition(  # noqa: PLR0913, PLR0917 - the first three are bound by the ca
         context: dg.AssetCheckExecutionContext, **files: Path
     ) -> Iterator[dg.AssetCheckResult]:
         try:
-            outcomes = run(files, context)
+            with explain_resource_errors():
+                outcomes = run(files, context)
+        except dg.Failure:
+            raise
         except Exception as error:  # noqa: BLE001 - a check that could not run has failed
             outcomes = dict.fromkeys(checks, CheckOutcome.of_error(error))
         for spec in specs:

@@ -16,6 +16,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_dagster.metadata_keys import BYTES
+from setanon_dagster.redaction import explain_resource_errors
 from setanon_dagster.storage.atomic import fsync_folder
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
@@ -71,6 +72,7 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
         """A new DuckDB connection with these settings."""
         return connect(self.memory_limit, self.cores, self.temp_folder or self._root)
 
+    @explain_resource_errors()
     def handle_output(self, context: dg.OutputContext, obj: object) -> None:
         """Store a table atomically; None stores nothing."""
         if obj is None:

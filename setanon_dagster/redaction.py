@@ -12,6 +12,17 @@ from setanon_dagster.storage.resource_errors import resource_sentence
 
 
 @contextmanager
+def explain_resource_errors() -> Iterator[None]:
+    """Raise `dg.Failure` with a sentence for errors of disk, memory and processes only."""
+    try:
+        yield
+    except Exception as error:
+        if (sentence := resource_sentence(error)) is None:
+            raise
+        raise dg.Failure(sentence, allow_retries=False) from None
+
+
+@contextmanager
 def redact_errors(*, retry: bool = False) -> Iterator[None]:
     """Pass on messages of `SetanonError`; of other errors, only class and code location.
 

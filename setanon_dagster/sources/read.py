@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from setanon_core.errors import InvalidParameterError, MalformedInputError, SetanonError
+from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import UserNames
 from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
@@ -23,7 +23,12 @@ from setanon_dagster.sources.source import PARQUET_SUFFIXES, Source
 from setanon_dagster.sources.table_reader import quote_identifier, table_batches
 from setanon_dagster.sources.text_reader import text_batches
 from setanon_dagster.storage.batches import prefetch
-from setanon_dagster.storage.resource_errors import DISK_FULL, MEMORY, resource_sentence
+from setanon_dagster.storage.resource_errors import (
+    DISK_FULL,
+    MEMORY,
+    ResourceError,
+    resource_sentence,
+)
 
 
 def read_source(
@@ -101,7 +106,7 @@ def _redact_reader_errors(source: Source) -> Iterator[None]:
         yield
     except (duckdb.Error, pa.ArrowException, OSError, EOFError, zlib.error) as error:
         if (sentence := resource_sentence(error)) in {DISK_FULL, MEMORY}:
-            raise SetanonError(sentence) from None
+            raise ResourceError(sentence) from None
         raise MalformedInputError(
             f"{source.name} must be readable to its end, in the format that its file suffix "
             f"implies; {type(error).__name__} was raised. Check that the file is complete, that "

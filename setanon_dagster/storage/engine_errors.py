@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from setanon_core.errors import SetanonError
-from setanon_dagster.storage.resource_errors import resource_sentence
+from setanon_dagster.storage.resource_errors import ResourceError, resource_sentence
 
 
 @contextmanager
@@ -23,10 +23,10 @@ def redact_engine_errors(what: str) -> Iterator[None]:
     except (OSError, MemoryError) as error:
         if (sentence := resource_sentence(error)) is None:
             raise
-        raise SetanonError(sentence) from None
+        raise ResourceError(sentence) from None
     except (duckdb.Error, pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         if (sentence := resource_sentence(error)) is not None:
-            raise SetanonError(sentence) from None
+            raise ResourceError(sentence) from None
         raise SetanonError(
             f"{what}. The engine raised {type(error).__name__}; its message is withheld, because "
             "it may contain data. Run the same step on synthetic data to see the message."

@@ -7,6 +7,8 @@ from typing import Final
 
 import duckdb
 
+from setanon_core.errors import SetanonError
+
 DISK_FULL: Final = (
     "the disk of the output folder must have room for the release and its intermediate files; it "
     "is full, or a limit on the size of files was reached. Free space, or set out to a folder on "
@@ -35,8 +37,14 @@ _DISK: Final = {
 }
 
 
+class ResourceError(SetanonError):
+    """Disk, memory, permissions or a process failed; the message says what to do."""
+
+
 def resource_sentence(error: BaseException) -> str | None:
     """What must hold, what was seen and what to do; None for errors of other kinds."""
+    if isinstance(error, ResourceError):
+        return str(error)
     if isinstance(error, OSError):
         return None if error.errno is None else _DISK.get(error.errno)
     if isinstance(error, BrokenProcessPool):

@@ -1,5 +1,6 @@
 """The command `release`: what it publishes, what it prints, and its exit codes."""
 
+import errno
 import gzip
 import os
 import subprocess
@@ -162,6 +163,19 @@ def test_refused_release_exits_1_and_leaves_latest_unchanged(out):
     assert "Error: k = 6 must leave something to publish; 11 threads were" in result.stderr
     assert latest(out) == before
     assert "published, " not in result.stdout
+
+
+def test_full_disk_exits_1_with_a_sentence(out, monkeypatch):
+    def disk_full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = latest(out)
+    monkeypatch.setattr(os, "fsync", disk_full)
+    result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
+    assert result.exit_code == 1
+    assert "Free space, or set out to a folder on another disk." in result.stderr
+    assert "Internal error" not in result.stderr
+    assert latest(out) == before
 
 
 def test_k_larger_than_the_number_of_users_is_refused_when_the_source_is_read(out):
