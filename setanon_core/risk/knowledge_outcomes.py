@@ -66,9 +66,12 @@ class PartialKnowledge:
     outcomes: tuple[KnowledgeOutcome, ...]
 
     def worst(self, scope: Scope = "thread") -> KnowledgeOutcome:
-        """The outcome with most persons singled out correctly, for knowledge of this scope."""
+        """The outcome with most persons singled out correctly, for knowledge of this scope.
+
+        Of several such outcomes, the last one, which has the most knowledge.
+        """
         outcomes = [outcome for outcome in self.outcomes if outcome.scope == scope]
-        return max(outcomes, key=lambda outcome: outcome.correct_share)
+        return max(reversed(outcomes), key=lambda outcome: outcome.correct_share)
 
     @property
     def sentence(self) -> str:

@@ -79,7 +79,7 @@ class Stitching:
     def sentence(self) -> str:
         """AUC, precision and hits against chance."""
         if not self.pairs:
-            return "Fewer than two users have two published threads each: nothing can be linked."
+            return "Too few users have two published threads: links were not tested."
         return (
             f"Threads of one user are told apart from threads of two users with AUC {self.auc:.3f} "
             f"(chance 0.5); {self.precision_at_top:.0%} of the {self.top} most similar pairs are "

@@ -166,7 +166,7 @@ def test_too_few_users_give_no_numbers(typed):
 
     assert result.pairs == 0
     assert isnan(result.auc)
-    assert result.sentence.startswith("Fewer than")
+    assert result.sentence.startswith("Too few users")
 
 
 def test_sentence_has_all_numbers():
