@@ -21,6 +21,9 @@ from faults.release_run import (
     step_now,
 )
 
+PROGRESS = 20
+"""Kills between two lines of progress."""
+
 
 def undisturbed(folder, logs):
     """Release both logs into a new folder; return names, files, and seconds of the slower run."""
@@ -55,6 +58,8 @@ def kill_functions(folder, logs, number, seed):
             steps["finished before"] += 1
         left = names_below(out, temporary) - expected
         found = call(_check_and_run, config, {before, names[n % 2]}, expected, temporary)
+        if (n + 1) % PROGRESS == 0:
+            print(f"{n + 1} kills", file=sys.stderr, flush=True)
         if found != ("returned", []):
             findings.append(f"kill {n} at {moment:.3f} s ({len(left)} left): {found[1]}")
             shutil.rmtree(out)

@@ -37,7 +37,7 @@ step_now = mmap.mmap(-1, 1)
 """Number of the step that a forked child executes; shared with its parent."""
 
 
-def write_logs(folder, users=150):
+def write_logs(folder, users=80):
     """Write two different logs; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     logs = [folder / f"log{seed}.tsv" for seed in (1, 2)]
