@@ -217,7 +217,7 @@ def test_lists_that_k_users_do_not_share_are_refused_whatever_the_edits_did(monk
     result = group_threads(threads, params)
     assert build_release(threads, result, params).verdict.ok
 
-    monkeypatch.setattr(edits, "share_lists", lambda queries, *_: queries)
+    monkeypatch.setattr(edits, "share_lists", lambda queries, *_: (queries, 0))
 
     with pytest.raises(NotAnonymousError, match=r"the list of queries .* k = 2 users; 3 threads"):
         build_release(threads, result, params)
