@@ -20,7 +20,8 @@ from setanon_core.columns.encode import encode_values
 from setanon_core.columns.words import split_texts
 from setanon_core.params import Tokenizer
 
-_ADDRESS = r"(?:https?://|www\.)\S*[{word}/]"
+# Without control characters: a published text must not contain any.
+_ADDRESS = r"(?:https?://|www\.)[^\s\x00-\x1f\x7f-\x9f]*[{word}/]"
 _WORD = r"[{word}]+(?:(?:['.\-&@_]|(?<=[0-9]),(?=[0-9]))[{word}]+)*(?:(?:\+\+|\#)(?![{word}]))?"
 _ASCII_KEYWORD: Final = re.compile(f"{_ADDRESS}|{_WORD}".format(word="a-z0-9$"))
 

@@ -58,7 +58,9 @@ def page(report: Report) -> str:
         tables=tables,
         sharing=SHARING,
         figures=dict.fromkeys(FIGURES) | {each.name: each for each in _figures(report)},
-        promised=promised(unit, k, certificate["min_owners"], typed=typed),
+        promised=promised(
+            unit, k, certificate["min_owners"], form=certificate["format"], typed=typed
+        ),
         shared="list of queries" if certificate["format"] == "queries" else "set",
         warning=exposure_warning(report.verdict, k, unit)
         if certificate["format"] == "edited"

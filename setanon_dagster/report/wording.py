@@ -32,11 +32,18 @@ ROUNDS: Final[Mapping[str, str]] = {
 }
 
 PROMISED: Final[Mapping[str, str]] = {
-    "user": "The keyword set of each published thread is published, character for character, for "
+    "user": "The {whole} of each published thread is published, character for character, for "
     "threads of at least {k} different users. Several threads of one user count once.",
-    "record": "The source has no users, so each record counts as one user: each set is published, "
-    "character for character, for at least {k} records, which may belong to one person.",
+    "record": "The source has no users, so each record counts as one user: each {whole} is "
+    "published, character for character, for at least {k} records, which may belong to one person.",
 }
+
+WHOLE: Final[Mapping[str, str]] = {
+    "sets": "keyword set",
+    "queries": "list of queries (words, order, number and repetition)",
+    "edited": "keyword set",
+}
+"""What at least k users share, by format."""
 
 OWNERS: Final = "Each published keyword was typed by at least {owners} {unit}s of the source."
 NO_OWNERS: Final = (
@@ -106,10 +113,12 @@ def cause(name: str, least: int, unit: str) -> str:
     return CAUSES[name].format(least=least, unit=unit)
 
 
-def promised(unit: str, k: int, owners: int, *, typed: bool = False) -> list[str]:
+def promised(
+    unit: str, k: int, owners: int, *, form: str = "sets", typed: bool = False
+) -> list[str]:
     """Guarantees of a release; `owners` is `min_owners`, `typed` whether combinations are typed."""
     return [
-        PROMISED[unit].format(k=k),
+        PROMISED[unit].format(k=k, whole=WHOLE[form]),
         (OWNERS if owners else NO_OWNERS).format(owners=owners, unit=unit),
         *([TYPED.format(k=k, unit=unit)] if typed else []),
         *ALWAYS_PROMISED,

@@ -1,5 +1,7 @@
 """Keywords of queries of all kinds, and the invariants that edits rely on."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,3 +70,10 @@ def test_custom_tokenizer_is_used():
 
     assert [vocabulary[word] for word in words] == ["\u5317", "\u4eac", "\u5929"]
     assert offsets.tolist() == [0, 3]
+
+
+def test_keywords_have_no_control_characters():
+    text = "http://a\x01b/c www.x\x7fy.com https://é\x85z/ www.a\x00b"
+    keywords = tokenize(text)
+    assert "http://a" in keywords
+    assert not [c for word in keywords for c in word if unicodedata.category(c) == "Cc"]
