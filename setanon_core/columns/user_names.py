@@ -42,6 +42,8 @@ def fold_name(name: str, user_names: UserNames) -> str:
     """
     if user_names == "exact":
         return name
+    if name.isascii() and name.isprintable():
+        return " ".join(name.lower().split())
     previous = None
     while name != previous:  # folding may compose a character that folds again
         previous = name

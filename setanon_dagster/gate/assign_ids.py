@@ -28,7 +28,7 @@ from setanon_dagster.stages.anonymize import LEDGER as LEDGER_SCHEMA
 from setanon_dagster.stages.anonymize import hexadecimal
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
-from setanon_dagster.storage.parquet import read_parquet, write_parquet
+from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
 from setanon_dagster.storage.temporary import temporary_file
 from setanon_dagster.verifier.sql import Limits
 
@@ -116,7 +116,11 @@ def write_with_new_ids(  # noqa: PLR0913 - two files to read and two to write
     with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
         entries = _with_new_ids(connection, ledger, key)
         write_parquet(
-            entries.select(LEDGER_SCHEMA.names), private, name="the ledger", connection=connection
+            entries.select(LEDGER_SCHEMA.names),
+            private,
+            name="the ledger",
+            connection=connection,
+            level=FAST_LEVEL,
         )
         stage = read_parquet(threads, connection, "anonymized_threads")
         stage.create_view("stage")

@@ -1,10 +1,15 @@
 """Spellings of one user in a table of rows, found by folding the distinct users only."""
 # ruff: noqa: S608 - the name of the table is a constant or generated
 
+from typing import Final
+
 from duckdb import DuckDBPyConnection
 
-from setanon_core.columns.user_names import PLAIN_NAME, fold_name, other_spellings
+from setanon_core.columns.user_names import fold_name, other_spellings
 from setanon_core.params import UserNames
+
+ASCII_NAME: Final = "[!-~]*"
+"""Printable ASCII without blanks: folding such a name is `lower`. Most names are like this."""
 
 
 def user_spellings(
@@ -17,20 +22,20 @@ def user_spellings(
     """
     if user_names == "exact":
         return {}
-    distinct = f'SELECT DISTINCT "user" FROM {table} WHERE "user" IS NOT NULL'
-    doubtful = [
-        name
-        for (name,) in connection.execute(
-            f'FROM ({distinct}) WHERE NOT regexp_full_match("user", ?)', [PLAIN_NAME.pattern]
-        ).fetchall()
-    ]
-    if not doubtful:
-        return {}
-    folded = {name: fold_name(name, user_names) for name in doubtful}
-    plain = connection.execute(
-        f'FROM ({distinct}) WHERE "user" IN (SELECT unnest(?::VARCHAR[]))', [[*folded.values()]]
+    distinct = f'(SELECT DISTINCT "user" FROM {table} WHERE "user" IS NOT NULL)'
+    others = connection.execute(
+        f'FROM {distinct} WHERE NOT regexp_full_match("user", ?)', [ASCII_NAME]
     ).fetchall()
-    spellings = other_spellings({*doubtful, *(name for (name,) in plain)}, user_names)
+    folded = {name: fold_name(name, user_names) for (name,) in others}
+    # Names in ASCII that are equal in lower case, or to another name that was folded.
+    same = connection.execute(
+        f"""SELECT list("user") FROM {distinct} WHERE regexp_full_match("user", ?)
+        GROUP BY lower("user")
+        HAVING count(*) > 1 OR lower("user") IN (SELECT unnest(?::VARCHAR[]))""",
+        [ASCII_NAME, [*folded.values()]],
+    ).fetchall()
+    doubtful = {*folded, *(name for (names,) in same for name in names)}
+    spellings = other_spellings(doubtful, user_names)
     return spellings | {name: "" for name, form in folded.items() if not form}
 
 
