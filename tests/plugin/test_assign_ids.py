@@ -98,6 +98,10 @@ def test_rows_and_entries_get_the_same_new_ids_and_are_sorted_by_them(tmp_path):
     old = {7: "u1", 8: "u2", 9: "u3"}
     restored = [(old[new[row["thread_id"]]], row["position"], row["query"]) for row in published]
     assert sorted(restored) == sorted(ROWS)
+    modes = [
+        (tmp_path / f"{name}.parquet").stat().st_mode & 0o777 for name in ("public", "private")
+    ]
+    assert modes == [0o644, 0o600]
     assert counts == Renamed(0, 0)
     assert counts.failures == []
 

@@ -175,6 +175,8 @@ def test_private_files_are_stored_before_the_release(tmp_path, exists):
 
     expected = {"ledger.parquet", "cost.parquet"} | (set() if exists else {UNPUBLISHED})
     assert {path.name for path in target.iterdir()} == expected
+    if not exists:
+        assert (target / UNPUBLISHED).stat().st_mode & 0o777 == 0o600
     assert (target / "ledger.parquet").read_bytes() == b"ledger"
 
 
@@ -186,6 +188,47 @@ def test_a_replaced_ledger_is_refused(tmp_path):
         with pytest.raises(NotAnonymousError, match=r"changed ledger\.parquet"):
             store_private_files(staged, tmp_path / "private" / "release", ledger)
     assert not (tmp_path / "private" / "release").exists()
+
+
+def test_a_ledger_that_is_replaced_during_the_rename_is_refused(tmp_path, monkeypatch):
+    staged, target = (
+        private_files(tmp_path / "private" / "staged"),
+        tmp_path / "private" / "release",
+    )
+    rename = type(staged).rename
+
+    def rename_then_replace(path, new):
+        rename(path, new)
+        (target / "other").write_bytes(b"ledger")
+        (target / "other").replace(target / "ledger.parquet")
+
+    with hold_file(staged / "ledger.parquet", "ledger.parquet") as ledger:
+        monkeypatch.setattr(type(staged), "rename", rename_then_replace)
+        with pytest.raises(NotAnonymousError, match=r"changed ledger\.parquet"):
+            store_private_files(staged, target, ledger)
+
+
+def test_other_errors_of_a_rename_are_raised(publish, tmp_path, monkeypatch):
+    staged = private_files(tmp_path / "private" / "staged")
+    ledger = staged / "ledger.parquet"
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(type(staged), "rename", refuse)
+
+    with pytest.raises(PermissionError):
+        publish()
+    with hold_file(ledger, ledger.name) as held, pytest.raises(PermissionError):
+        store_private_files(staged, tmp_path / "private" / "release", held)
+
+
+def test_a_release_of_other_bytes_with_the_same_name_is_not_replaced(publish, staged):
+    existing = stage(staged.parent / "release", {**TEXTS, THREADS: "other bytes"})
+
+    with pytest.raises(InvalidParameterError, match="has others"):
+        publish()
+    assert (existing / THREADS).read_text() == "other bytes"
 
 
 def test_only_changed_files_are_named():

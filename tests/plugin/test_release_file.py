@@ -534,3 +534,31 @@ def test_in_the_format_edited_threads_are_counted_by_set_and_not_by_list(tmp_pat
     assert (edited.records, edited.groups, edited.smallest_group) == (3, 1, 3)
     assert not queries.ok
     assert queries.violations == 3
+
+
+def test_positions_that_continue_from_thread_to_thread_are_refused(tmp_path):
+    names = sorted(map(thread_id, range(K)))
+    rows = [[name, position, "pine straw"] for position, name in enumerate(names)]
+
+    verdict = verify_file(write(tmp_path / "threads.parquet", COLUMNS["queries"], rows), K)
+
+    assert verdict.broken_positions == 2
+    assert not verdict.ok
+
+
+def test_without_a_ledger_unsorted_sets_are_counted_as_the_same_set(tmp_path):
+    names = sorted(map(thread_id, range(3)))
+    sets = [["pine", "straw"], ["straw", "pine"], ["pine", "straw"]]
+    rows = list(zip(names, sets, strict=True))
+
+    verdict = verify_file(write(tmp_path / "threads.parquet", COLUMNS["sets"], rows), K)
+
+    assert (verdict.groups, verdict.smallest_group, verdict.unsorted_sets) == (1, 3, 1)
+    assert not verdict.ok
+
+
+def test_unknown_formats_are_refused(tmp_path):
+    path = write(tmp_path / "threads.parquet", COLUMNS["sets"], good_files("sets").rows)
+
+    with pytest.raises(InvalidParameterError, match="format must be one of"):
+        verify_file(path, K, format="lists")

@@ -341,8 +341,12 @@ def test_users_threads_and_queries_are_counted():
     of_clusters = cluster_counts(duckdb.from_arrow(clusters), p=2)
     of_nothing = thread_counts(duckdb.from_arrow(threads.slice(0, 0)))
     of_one = thread_counts(duckdb.from_arrow(threads.slice(0, 2)))
+    one_cluster = cluster_counts(duckdb.from_arrow(clusters.slice(0, 1)), p=2)
+    no_cluster = cluster_counts(duckdb.from_arrow(clusters.slice(0, 0)), p=2)
 
     assert list(of_threads.values()) == [2, 3, 4 / 3]
     assert list(of_clusters.values()) == [2, 3, 5 / 3, 2, 2, 2]
     assert list(of_nothing.values()) == [0, 0, 0]
     assert list(of_one.values()) == [1, 1, 2]
+    assert list(one_cluster.values()) == [1, 1, 3, 2, 1, 1]
+    assert list(no_cluster.values()) == [0, 0, 0, 2, 0, 0]
