@@ -4,7 +4,7 @@ Plain ASCII queries are split here; the tokenizer splits all others, each distin
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ ROWS: Final = """SELECT thread, position, "user", query FROM threads
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+Rows = TypeVar("Rows", pa.Table, pa.ChunkedArray, pa.Array)
 
 
 def count_thread_faults(
@@ -85,7 +86,7 @@ def _compare(clusters: pa.Table, queries: pa.Table, split: "_Splitter") -> dict[
     sizes = np.bincount(owner[known], minlength=n)
     unknown = len(np.unique(row_threads[~known])) + int(np.sum(sizes == 0))
 
-    queries, owner = queries.filter(pa.array(known)), owner[known]
+    queries, owner = _keep(queries, known), owner[known]
     users = pc.equal(clusters["user"].take(pa.array(owner)), queries["user"])
     wrong_user = np.zeros(n, bool)
     wrong_user[owner[~_bools(users)]] = True
@@ -108,18 +109,23 @@ def _wrong_words(
     wrong[stored[lengths < 0]] = True
 
     # Compare the others: they have a length for each row.
-    typed = split(queries["query"].filter(pa.array(~wrong[owner])))
+    typed = split(_keep(queries["query"], ~wrong[owner]))
     owner, lengths = owner[~wrong[owner]], lengths[~wrong[stored]]
     expected = pc.list_value_length(typed).to_numpy()
     wrong[owner[expected != lengths]] = True
 
     # Compare the words of those that still agree: they have a word for each keyword.
     kept = np.flatnonzero(~wrong)
-    flat = pc.list_flatten(clusters["words"].take(pa.array(kept)))
-    keywords = pc.list_flatten(typed.filter(pa.array(~wrong[owner])))
+    flat = pc.list_flatten(_keep(clusters["words"], ~wrong))
+    keywords = pc.list_flatten(_keep(typed, ~wrong[owner]))
     different = ~_bools(pc.equal(flat, keywords))
     wrong[np.repeat(kept, words[kept])[different]] = True
     return wrong
+
+
+def _keep(rows: Rows, mask: Bools) -> Rows:
+    """The rows of a table or column that are true in a mask, without a copy if all are."""
+    return rows if mask.all() else rows.filter(pa.array(mask))
 
 
 def _bools(values: pa.Array | pa.ChunkedArray) -> Bools:
