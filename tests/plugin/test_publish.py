@@ -358,3 +358,23 @@ def test_existing_folder_with_other_files_is_refused(tmp_path, fault):
     message = "already published" if fault == "certificate" else "must have its 3 files unchanged"
     with pytest.raises(InvalidParameterError, match=message):
         publish_files(paths, tmp_path / "out")
+
+
+@pytest.mark.parametrize("format_", ["queries", "edited"])
+def test_a_list_that_k_users_do_not_share_is_published_as_edited_only(tmp_path, format_):
+    paths = stage_files(tmp_path / "in", "queries")
+
+    def reverse_words_of_one_thread(table):
+        texts = table["query"].to_pylist()
+        number = next(n for n, text in enumerate(texts) if " " in text)
+        texts[number] = " ".join(reversed(texts[number].split()))
+        return table.set_column(table.column_names.index("query"), "query", [texts])
+
+    modify(paths, "anonymized_threads", reverse_words_of_one_thread)
+
+    if format_ == "edited":
+        assert publish_files(paths, tmp_path / "out", format=format_).verdict.exposed_threads == 1
+        return
+    with pytest.raises(NotAnonymousError, match="users must share every list of queries; 1 lists"):
+        publish_files(paths, tmp_path / "out", format=format_)
+    assert names_in(tmp_path / "out" / "releases") == set()
