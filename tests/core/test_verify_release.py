@@ -92,7 +92,7 @@ def test_a_word_removed_from_one_thread_is_detected(format_, data):
 def test_a_word_added_to_one_thread_is_detected_and_not_shown(format_, position, word):
     release, ledger, params = released(format_)
     words = words_at(release, position)
-    mutant = with_words(release, position, sorted({*words, word}))
+    mutant = with_words(release, position, dict.fromkeys([*words, word]))
 
     verdict = verify_release(mutant, ledger, params)
 
@@ -141,3 +141,12 @@ def test_different_texts_without_keywords_do_not_count_as_equal():
     release, ledger = QueryRelease(("x", "y"), (0, 0), ("pine", "tea")), ledger_of("xy", "uv")
 
     assert not verify_release(release, ledger, ReleaseParams(2, tokenizer=lambda _: [])).ok
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_words_in_another_order_are_another_list_and_the_same_set(format_):
+    release, ledger, params = released(format_)
+
+    mutant = with_words(release, 0, words_at(release, 0)[::-1])
+
+    assert verify_release(mutant, ledger, params).ok == (format_ != "queries")
