@@ -93,7 +93,7 @@ OTHER = {
 
 @pytest.mark.parametrize("parameter", [*OTHER, "spelling"])
 def test_the_key_depends_on_the_secret_and_on_all_parameters_that_change_groups(parameter):
-    params = ReleaseParams(2, secret=SECRET)
+    params = ReleaseParams(2, secret=SECRET, format="edited")
     changed = replace(params, **{parameter: OTHER.get(parameter, "as_typed")})
 
     keys = {release_key(params, b"data"), release_key(changed, b"data")}
