@@ -164,12 +164,16 @@ def main() -> int:
     os.chdir(child.ROOT)
     tables = read_toml("modules.toml")
     modules = options.modules or list(tables["tests"])
-    unknown = [module for module in modules if module not in tables["tests"]]
-    if unknown:
-        sys.exit(f"every module must be a key of modules.toml; {', '.join(unknown)} is not.")
     faults = [job for job in known_faults() if not options.modules or job.module in modules]
+    unknown = set(modules) - {*tables["tests"], *(job.module for job in faults)}
+    if unknown:
+        sys.exit(
+            "every module must be a key of modules.toml or have a fault in faults.toml; these are "
+            f"not: {', '.join(sorted(unknown))}."
+        )
     jobs, counts = list(faults), {}
-    for module in [] if options.faults_only else modules:
+    generated_of = [module for module in modules if module in tables["tests"]]
+    for module in [] if options.faults_only else generated_of:
         of_module, equivalent = generated(module, tables, options.sample, options.seed)
         counts[module] = Counter({EQUIVALENT: equivalent})
         jobs += of_module
