@@ -163,6 +163,7 @@ def test_flip_cost_is_the_cost_of_the_centers_of_flip(operations):
 OTHER_LABELS = {
     "too large for an array of counts": lambda labels: 10**15 + labels,
     "negative, but never -1": lambda labels: -2 * (9 - labels),
+    "small and too large": lambda labels: np.where(labels % 2, 10**15 + labels, labels),
     "both": lambda labels: np.where(labels % 2, 10**15 + labels, -2 * (9 - labels)),
 }
 

@@ -20,6 +20,7 @@ from support.publishing import (
 from support.scripts import run_script
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
+from setanon_dagster.gate import publish as gate
 from setanon_dagster.verifier.release_file import verify_file
 
 CANARIES = ("canaryword", "canaryother", "canaryuser")
@@ -377,4 +378,19 @@ def test_a_list_that_k_users_do_not_share_is_published_as_edited_only(tmp_path, 
         return
     with pytest.raises(NotAnonymousError, match="users must share every list of queries; 1 lists"):
         publish_files(paths, tmp_path / "out", format=format_)
+    assert names_in(tmp_path / "out" / "releases") == set()
+
+
+def test_a_stage_that_is_written_while_it_is_published_is_refused(tmp_path, monkeypatch):
+    paths = stage_files(tmp_path / "in")
+    datasheet = gate.datasheet
+
+    def write_stage(*args):
+        paths["clusters"].write_bytes(paths["clusters"].read_bytes())
+        return datasheet(*args)
+
+    monkeypatch.setattr(gate, "datasheet", write_stage)
+
+    with pytest.raises(NotAnonymousError, match="replaced or changed clusters"):
+        publish_files(paths, tmp_path / "out")
     assert names_in(tmp_path / "out" / "releases") == set()
