@@ -95,3 +95,14 @@ def test_exactly_k_users_are_enough_and_give_no_warning():
     assert result.records == ({"a"},) * 3
     assert result.warnings == ()
     assert "only 2 of 2 users" in anonymize([{"a"}, {"a"}], k=3, min_owners=0).warnings[0]
+
+
+def test_only_typed_combinations_have_a_round_of_typed_centers():
+    records = [{"a", "b"}, {"a", "c"}, {"a"}, {"a", "b"}]
+    last = {
+        combinations: anonymize(records, k=2, combinations=combinations).rounds[-1].name
+        for combinations in ("typed", "any")
+    }
+
+    assert last["typed"] == "typed_centers"
+    assert last["any"] != "typed_centers"
