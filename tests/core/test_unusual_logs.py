@@ -222,7 +222,8 @@ def test_values_that_are_not_logs_are_refused(log):
 def test_users_may_have_different_types():
     users = [1, "x", (2, 3), b"z", 2.5, frozenset({1}), "", "\0", "a\0" + "0", "a", "\ud800"]
 
-    result = released([(user, 0, query) for user in users for query in ("tea", "zqx")])
+    log = [(user, 0, query) for user in users for query in ("tea", "zqx")]
+    result = released(log, user_names="exact")  # "" and "\0" look the same
 
     assert Counter(result.ledger.users) == dict.fromkeys(users, 2)
 
