@@ -75,7 +75,8 @@ def try_to_publish(paths, out):
     try:
         publish_files(paths, out)
     except SetanonError:
-        assert [path.name for path in (out / "releases").iterdir()] == []
+        # An attacker may write into a hidden folder while it is removed; the next run removes it.
+        assert [path.name for path in (out / "releases").glob("[!.]*")] == []
 
 
 def check_swap(monkeypatch, folder, step, swap, name):
