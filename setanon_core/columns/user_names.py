@@ -21,7 +21,7 @@ PLAIN_NAME: Final = re.compile(r"[!-@\[-`{-~]*")
 
 # Marks that are not of category Cf but have no visible form either.
 _INVISIBLE: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 # Lower case after case folding, so a letter stands for its capital too: Cyrillic "в" is there

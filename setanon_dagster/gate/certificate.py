@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.params import FORMATS
+from setanon_core.params import FORMATS, PublishedParams
 from setanon_core.ranges import check_choice
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.storage.connection import connect
@@ -29,6 +29,9 @@ Plain = str | int | float | None
 SCHEMA: Final = 2
 """Version of docs/certificate.schema.json; raised when a field changes its meaning."""
 
+PARAMETERS: Final = frozenset(each.name for each in fields(PublishedParams)) | {"similarity"}
+"""Names of the parameters that a certificate may have."""
+
 COSTS: Final = (
     "threads", "keywords", "additions", "deletions", "withdrawals", "respellings",
     "lower_bound", "factor", "retained",
@@ -37,7 +40,7 @@ COSTS: Final = (
 
 
 def published_parameters(
-    parameters: Mapping[str, Plain], k: int, min_owners: int, form: str
+    parameters: Mapping[str, Plain], k: int, min_owners: int, form: str, user_names: str = "folded"
 ) -> dict[str, Plain]:
     """The published parameters: those passed in and those that were verified; never a secret."""
     check_choice("format", form, FORMATS)
@@ -47,9 +50,16 @@ def published_parameters(
         )
     if not all(isinstance(value, str | int | float | None) for value in parameters.values()):
         raise InvalidParameterError("parameters must be strings, numbers or None.")
+    unknown = len(parameters.keys() - PARAMETERS)
+    if unknown:
+        raise InvalidParameterError(
+            f"parameters must be those of PublishedParams, and similarity; {unknown} others are "
+            "passed. Remove them: they would be published."
+        )
     verified: dict[str, Plain] = {"k": k, "min_owners": min_owners, "format": form}
     # None means the default, as for min_owners.
-    differing = [key for key, value in verified.items() if parameters.get(key) not in {None, value}]
+    compared = verified | {"user_names": user_names}
+    differing = [key for key, value in compared.items() if parameters.get(key) not in {None, value}]
     if differing:
         raise InvalidParameterError(
             "parameters must have the values that the release is verified for; "

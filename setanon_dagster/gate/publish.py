@@ -145,7 +145,7 @@ def publish(
     limit DuckDB.
     """
     k = check_k(spec.k)
-    parameters = published_parameters(spec.parameters, k, spec.owners, spec.format)
+    parameters = published_parameters(spec.parameters, k, spec.owners, spec.format, spec.user_names)
     if not _NAME.fullmatch(spec.name):
         raise InvalidParameterError(
             "name must be 1 to 100 letters, digits, _, . and -, starting with a letter or digit."

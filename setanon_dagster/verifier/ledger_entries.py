@@ -23,6 +23,10 @@ UNSORTED_CLUSTERS: Final = """SELECT count(*) AS unsorted FROM
     WHERE thread IS NULL OR thread <= previous"""
 """Rows of `clusters` whose thread is null or not greater than that of the row before."""
 
+# As text: DuckDB compares text with numbers as numbers, so that '1' and '01' would both be 1.
+SAME_USER: Final = 'clusters."user"::VARCHAR = ledger."user"::VARCHAR'
+"""SQL condition: an entry of the ledger has the user of its cluster."""
+
 
 def wrong_ledger_entries(
     ledger: Path,
@@ -53,14 +57,14 @@ def count_wrong_entries(connection: Connection) -> dict[str, int]:
         f"""SELECT (SELECT count(*) FROM ledger) - count(*) AS unmatched,
                 ({UNSORTED_CLUSTERS}) AS unsorted
             FROM clusters SEMI JOIN ledger
-                ON clusters."user" = ledger."user" AND clusters.thread = ledger.thread""",
+                ON {SAME_USER} AND clusters.thread = ledger.thread""",
     )
     if not any(fast.values()):
         return {"wrong_users": 0, "repeated_threads": 0}
     return query_counts(
         connection,
-        """SELECT count(*) FILTER (ledger.thread IS NOT NULL AND (ledger."user" IS NULL
-                OR clusters."user" IS DISTINCT FROM ledger."user")) AS wrong_users,
+        f"""SELECT count(*) FILTER (ledger.thread IS NOT NULL
+                AND ({SAME_USER}) IS NOT TRUE) AS wrong_users,
             count(*) - count(DISTINCT ledger.thread) AS repeated_threads
             FROM ledger LEFT JOIN clusters USING (thread)""",
     )

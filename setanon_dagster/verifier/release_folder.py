@@ -4,7 +4,8 @@ A release folder holds `threads.parquet`, `certificate.json` and `DATASHEET.md`,
 The ledger and the exact certificate are in the private folder.
 
 Guarantee:  a folder is accepted only if it has these three files, the certificate matches its
-            schema and the threads, and the threads are k-anonymous. Messages have counts only.
+            schema and the threads, the threads are k-anonymous, and their file has no bytes but
+            those of its rows. Messages have counts only.
 """
 
 import stat
@@ -23,6 +24,7 @@ from setanon_dagster.verifier.certificate_claims import (
 )
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.verdict import FileVerdict
+from setanon_dagster.verifier.written_bytes import duckdb_version, has_written_bytes
 
 THREADS: Final = "threads.parquet"
 """File name of the published threads; the certificate has its digest."""
@@ -50,6 +52,11 @@ NO_OWNERS: Final = (
 NO_SIGNATURE: Final = "the publisher: the certificate is not signed"
 NO_CERTIFICATE: Final = "certificate and digest: verify the folder of the release for these"
 NO_SHEET: Final = f"{SHEET}: it was written by another version of setanon"
+NO_BYTES: Final = f"hidden bytes of {THREADS}: it was written by another version of DuckDB"
+HIDDEN_BYTES: Final = (
+    f"{THREADS} must have the bytes that are written for its rows; it has others, which may "
+    "contain further data"
+)
 
 Sheet = Callable[[str, Mapping[str, Any]], str]
 """Builds the data sheet from the name and the certificate of a release."""
@@ -110,7 +117,6 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     claims = read_claims(folder)
     certificate = claims.certificate
     failures = _file_failures(folder)
-    unchecked = []
     path = folder / THREADS
     if not path.is_file():
         raise MalformedInputError(
@@ -135,6 +141,9 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     if {digest, sha256_of(path)} != {claims.digest}:
         failures.append("its threads must have the digest of its certificate; the digests differ")
     failures += claim_failures(certificate, verdict)
+    unchecked = [] if certificate["versions"]["duckdb"] == duckdb_version() else [NO_BYTES]
+    if not unchecked and not verdict.failures:  # other columns cannot be written again
+        failures += _byte_failures(path, memory, spill)
     if data_sheet is not None:
         if certificate["versions"]["setanon"] == version:
             failures += _sheet_failures(folder, certificate, data_sheet)
@@ -193,6 +202,11 @@ def _file_failures(folder: Path) -> list[str]:
         for what, n in wrong.items()
         if n
     ]
+
+
+def _byte_failures(path: Path, memory: str | None, spill: Path | None) -> list[str]:
+    """Compare the file with the bytes that are written for its rows."""
+    return [] if has_written_bytes(path, memory=memory, spill=spill) else [HIDDEN_BYTES]
 
 
 def _sheet_failures(folder: Path, certificate: Mapping[str, Any], data_sheet: Sheet) -> list[str]:

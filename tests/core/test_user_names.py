@@ -17,15 +17,15 @@ from setanon_core.columns.user_names import (
 
 BOBS = [
     "bob", "Bob", "BOB", "b\u200bob", "\ufeffbob", "bob\u200e", "b\u00adob", " bob ",
-    "\uff42\uff4f\uff42", "bob\ufe0f", "bo\u2060b", "\u202ebob",
+    "\uff42\uff4f\uff42", "bob\ufe0f", "bo\u2060b", "\u202ebob", "bob\u2800",
 ]  # fmt: skip
-"""Twelve spellings."""
+"""Thirteen spellings."""
 
 LOOK_ALIKE = "b\u043eb"
 """With a Cyrillic letter."""
 
 
-def test_twelve_spellings_are_one_user():
+def test_thirteen_spellings_are_one_user():
     assert {fold_name(name, "folded") for name in BOBS} == {"bob"}
     assert fold_name(LOOK_ALIKE, "folded") != "bob"
     assert fold_name(LOOK_ALIKE, "confusable") == "bob"
@@ -79,9 +79,9 @@ def test_spellings_of_one_user_do_not_make_k_users():
     log = [(name, time, "pine straw") for time, name in enumerate(BOBS)]
     assert anonymize_log(log, 3).cost.certificate.cost.withdrawals > 0
     assert len(anonymize_log(log, 3, user_names="exact").ledger.users) == len(BOBS)
-    items = {"record": range(12), "item": ["tea"] * 12, "user": BOBS}
+    items = {"record": range(len(BOBS)), "item": ["tea"] * len(BOBS), "user": BOBS}
     assert anonymize_baskets(items, 3, user="user").ledger.users == ()
-    assert len(anonymize([{"tea"}] * 12, 3, users=BOBS).groups) == 0
+    assert len(anonymize([{"tea"}] * len(BOBS), 3, users=BOBS).groups) == 0
     three = [{"tea"}] * 3
     assert len(anonymize(three, 3, users=["bob", LOOK_ALIKE, "ann"]).groups) == 1
     names = {"users": ["bob", LOOK_ALIKE, "ann"], "user_names": "confusable"}

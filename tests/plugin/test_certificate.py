@@ -7,7 +7,7 @@ import pytest
 from support.certificates import SCHEMA, faults_of
 from support.publishing import COST, publish_files, stage_files
 
-from setanon_dagster.gate.certificate import COSTS
+from setanon_dagster.gate.certificate import COSTS, PARAMETERS
 from setanon_dagster.gate.certificate import SCHEMA as VERSION
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.verifier.certificate_schema import SCHEMA_FILE, schema_faults
@@ -39,6 +39,7 @@ def test_schema_has_every_field_and_its_version():
         field.name for field in fields(FileVerdict) if field.name not in PRIVATE_COUNTS
     ]
     assert tuple(schema["cost"]["properties"]) == COSTS
+    assert schema["parameters"]["properties"].keys() == PARAMETERS
 
 
 def test_schema_of_the_package_is_that_of_the_documentation():
@@ -81,6 +82,7 @@ WRONG = [
     ("sha256", {"threads.parquet": "0" * 64, "ledger.parquet": "0" * 64}),
     ("user", "ann"),
     ("versions", {"setanon": "", "duckdb": "2.0.0"}),
+    ("versions", {"setanon": "unknown", "duckdb": "2 ann"}),
 ]
 WRONG_INSIDE = [
     ("cost", "additions", -1),
@@ -99,6 +101,10 @@ WRONG_INSIDE = [
     ("parameters", "Secret_of_ids", "made up"),
     ("parameters", "words", ["made", "up"]),
     ("parameters", "k", 1),
+    ("parameters", "note", "ann"),
+    ("parameters", "ann", None),
+    ("parameters", "method", "ann"),
+    ("parameters", "similarity", "ann"),
 ]
 
 

@@ -56,6 +56,13 @@ def test_repeated_cluster_does_not_hide_a_wrong_entry(connection, between):
     assert wrong(connection, [(1, "ann"), (2, "ann")], clusters) > 0
 
 
+def test_names_of_one_number_are_not_one_user(connection):
+    create(connection, "ledger", [(1, "1"), (2, "01"), (3, "001")])
+    connection.execute('CREATE OR REPLACE TABLE clusters (thread BIGINT, "user" BIGINT)')
+    connection.execute("INSERT INTO clusters VALUES (1, 1), (2, 1), (3, 1)")
+    assert count_wrong_entries(connection) == {"wrong_users": 2, "repeated_threads": 0}
+
+
 def test_user_that_is_null_in_ledger_and_clusters_is_wrong(connection):
     assert wrong(connection, [(1, None)], [(1, None)]) == 1
 

@@ -204,6 +204,8 @@ def test_same_threads_with_other_costs_are_already_published(tmp_path):
         {"parameters": {"secret": "canaryword"}},
         {"parameters": {"k": 5}},
         {"parameters": {"measure": b"canaryword"}},
+        {"parameters": {"canaryword": "canaryword"}},
+        {"parameters": {"user_names": "folded"}, "user_names": "exact"},
     ],
 )
 def test_invalid_parameter_is_refused(tmp_path, changed):
