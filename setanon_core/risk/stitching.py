@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 from threadpoolctl import ThreadpoolController
 
 from setanon_core.columns.arrays import Bools, Ints, offsets_of
@@ -149,6 +148,8 @@ def area_under_curve(scores: Floats, positive: Bools) -> float:
     >>> area_under_curve(np.array([0.1, 0.5, 0.5, 0.9]), np.array([False, False, True, True]))
     0.875
     """
+    from scipy.stats import rankdata  # 0.3 s, and loaded with the definitions otherwise
+
     wins = rankdata(scores)[positive].sum() - positive.sum() * (positive.sum() + 1) / 2
     return float(wins / (positive.sum() * (~positive).sum()))
 

@@ -11,12 +11,12 @@ Complexity: three scans of the file, one of the ledger; DuckDB spills to disk wh
 from pathlib import Path
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.params import FORMATS
 from setanon_core.ranges import check_choice, check_k
 from setanon_dagster.verifier.keyword_owners import count_rare_keywords
 from setanon_dagster.verifier.ledger_entries import group_by_ledger
 from setanon_dagster.verifier.release_format import (
     CONTROL_CHARACTERS,
+    FORMATS,
     KEYWORD_LIST,
     RELEASE_COLUMNS,
     SEPARATOR,

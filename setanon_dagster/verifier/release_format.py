@@ -20,6 +20,10 @@ RELEASE_COLUMNS: Final[Mapping[str, Columns]] = {
 """The only columns of a published file, by layout, in this order."""
 
 
+FORMATS: Final = ("queries", "edited", "sets")
+"""The formats of a release; separate from the parameters, so that they cannot change together."""
+
+
 def layout_of(form: str) -> str:
     """The layout of a format, which the file has: edited queries have the columns of queries."""
     return "queries" if form == "edited" else form

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.params import Tokenizer
-from setanon_dagster.verifier.source_words import count_thread_faults
+from setanon_dagster.verifier.source_words import Tokenizer, count_thread_faults
 from setanon_dagster.verifier.sql import (
     Limits,
     create_view,

@@ -3,7 +3,7 @@
 Plain ASCII queries are split here; the tokenizer splits all others, each distinct text once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.params import Tokenizer
 from setanon_dagster.verifier.sql import Connection, query_arrow
+
+Tokenizer = Callable[[str], Sequence[str]]
+"""Splits a query into keywords."""
 
 RANGE_THREADS: Final = 245_760
 """Threads that are compared at once: two row groups of our files."""

@@ -18,7 +18,7 @@ pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
 from setanon_dagster import assets
-from setanon_dagster.cli import main
+from setanon_dagster.cli import main, verify
 from setanon_dagster.sources.read import read_source
 
 ROOT = Path(__file__).parents[2]
@@ -202,19 +202,22 @@ def test_failed_check_exits_1_with_the_name_of_the_check(out, monkeypatch):
     monkeypatch.setattr(assets, "anonymize_clusters", anonymize_wrongly)
     result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
     assert result.exit_code == 1
-    assert "Error: All checks must pass; every_set_has_k_users" in result.stderr
+    assert (
+        "Error: All checks must pass; every_list_has_k_users, every_set_has_k_users"
+        in result.stderr
+    )
     assert latest(out) == before
 
 
 def test_internal_error_exits_1_without_its_message(out, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise ValueError(*WORDS)
 
     monkeypatch.setattr(assets, "anonymize_clusters", broken)
     result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
     assert result.exit_code == 1
     assert "ValueError" in result.stderr
-    monkeypatch.setattr(main, "verify_file", broken)
+    monkeypatch.setattr(verify, "verify_folder", broken)
     result = call("verify", out / "releases" / "latest", "--k", 3)
     assert result.exit_code == 1
     assert "Internal error: ValueError in broken" in result.stderr
