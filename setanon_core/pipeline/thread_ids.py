@@ -40,7 +40,8 @@ def release_key(params: ReleaseParams, fingerprint: bytes) -> bytes:
     """The key of one release's ids: it changes with the data and with the parameters.
 
     If the secret were the key, a thread would have the same id in every release, so that releases
-    could be linked. Releases that differ in format or spelling only do have the same ids.
+    could be linked. Releases that differ only in format, spelling or the order of the words in
+    queries do have the same ids; the gate publishes others.
     """
     hashed = [
         (field.name, getattr(params, field.name))
