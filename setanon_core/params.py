@@ -51,7 +51,7 @@ class Params:
     """
 
     k: K
-    """Distinct users who must share every published set."""
+    """Distinct users who must share every published list of queries, or set."""
 
     method: Method = "best"
     """best: several groupers, then local search; paper: the paper's algorithms, for comparison."""

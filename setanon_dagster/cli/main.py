@@ -41,7 +41,7 @@ SOURCE: Final = click.argument("source", nargs=-1, required=True)
 @click.group(cls=Commands, context_settings={"max_content_width": 100})
 @click.version_option(package_name="setanon", prog_name="setanon")
 def main() -> None:
-    """Publish search logs and baskets so that at least k users share every published set."""
+    """Publish search logs and baskets so that k users share every published list or set."""
 
 
 @main.command(

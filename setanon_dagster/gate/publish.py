@@ -1,8 +1,9 @@
 """The release gate: stage a release, verify the staged file, then publish or refuse it.
 
 Guarantee:  `latest` always points to a complete, verified release, the old or the new one, even if
-            the process is killed. A killed process leaves only hidden `.staging-*` folders.
-            Equal threads give equal bytes and therefore the same release name.
+            the process is killed. A killed process leaves only hidden temporary files, which the
+            next run removes. Equal threads give equal bytes and therefore the
+            same release name.
 """
 
 import re
