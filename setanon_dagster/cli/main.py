@@ -123,7 +123,7 @@ def demo(  # noqa: PLR0913 - one parameter per option
     published = _release(config)
     print_line(Console(), "\nSample of the published threads:", "bold")
     for thread_id, text, sharing in published_threads(published / THREADS, DEMO_SAMPLE):
-        line = f"  {thread_id[:8]}  {text}  ({sharing} threads with these keywords)"
+        line = f"  {thread_id[:8]}  {text}  ({sharing} threads with this list)"
         print_line(Console(), line)
 
 

@@ -73,9 +73,13 @@ def _verify_single_file(
     if k is None:
         raise InvalidParameterError("--k must be given for a single file: it has no certificate.")
     verdict = verify_file(path, k, ledger, format=form)
-    empty = [] if verdict.records else ["the file must have at least one thread; it has none"]
+    failures = verdict.failures
+    if not verdict.records:
+        failures = failures or ["the file must have at least one thread; it has none"]
+    if form is None and verdict.violating_lists and not verdict.violating_groups:
+        failures.append("a file of the format edited is verified with --format edited")
     unchecked = [*([] if ledger else [NO_USERS]), NO_OWNERS, NO_CERTIFICATE]
-    return FolderVerdict(k, form or "", verdict, verdict.failures or empty, unchecked)
+    return FolderVerdict(k, form or "", verdict, failures, unchecked)
 
 
 def _ledger_of(ledger: Path | None, private: Path | None) -> Path | None:

@@ -19,12 +19,12 @@ USERS: Final = 10_000
 SAMPLE: Final = """
     WITH threads AS (
         SELECT thread_id, string_agg(query, ' / ' ORDER BY position) AS queries,
-            list_sort(list_distinct(string_split(string_agg(query, ' '), ' '))) AS keywords
+            bool_or(contains(query, ' ')) AS several_words
         FROM published GROUP BY thread_id)
     SELECT thread_id, queries, sharing
-    FROM (SELECT *, count(*) OVER (PARTITION BY keywords) AS sharing FROM threads)
-    WHERE len(keywords) > 1 ORDER BY thread_id LIMIT ?"""
-"""Threads with at least two keywords, and the number of threads with the same set."""
+    FROM (SELECT *, count(*) OVER (PARTITION BY queries) AS sharing FROM threads)
+    WHERE several_words ORDER BY thread_id LIMIT ?"""
+"""Threads with a query of several words, and the number of threads with the same list."""
 
 
 class DemoSource(Source):
@@ -58,7 +58,7 @@ def demo_config(folder: Path, k: int = 3) -> ReleaseConfig:
 
 
 def published_threads(path: Path, limit: int) -> list[tuple[str, str, int]]:
-    """Sample of a published file of queries: thread id, queries, threads with the same set.
+    """Sample of a published file of queries: thread id, queries, threads with the same list.
 
     For synthetic data only: queries of real users must not be printed.
     """

@@ -33,7 +33,7 @@ A verifier that shares no code with the anonymizer has checked this file.
 
 After Motwani and Nabar, *Anonymizing Unstructured Data* (arXiv:0810.5582): threads with similar
 sets were grouped, at least {k} {unit}s per group, and the sets of a group were made equal by adding
-and deleting keywords.
+and deleting keywords.{replaced}
 
 | parameter | value |
 |---|---|
@@ -118,6 +118,13 @@ _PROMISES: Final = {
     "record": "The source has no users, so **every record counts as a user**.\n  {whole} at least "
     "{k}\n  records, which may belong to one person.",
 }
+_REPLACED: Final = (
+    "\nThen each list of queries that fewer than {k} {unit}s of a group had was replaced by "
+    "another list\nof the group with the same keywords: a thread may have the queries of other "
+    "{unit}s."
+)
+"""How the format "queries" differs from the paper."""
+
 _TRACES: Final = {
     "sets": "The number of threads with a set is published unchanged.",
     "queries": "The number of threads with a list of queries is published unchanged.",
@@ -167,6 +174,7 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         different=_different(verdict),
         warning=_warning(certificate),
         shared=_SHARED[form],
+        replaced=_REPLACED.format(k=k, unit=unit) if form == "queries" else "",
         promise=_PROMISES[unit].format(k=k, whole=_WHOLE[form]),
         owners=f"At least {owners} {unit}s of the source have each keyword."
         if owners

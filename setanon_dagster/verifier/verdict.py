@@ -78,7 +78,8 @@ class FileVerdict(Verdict):
         """Messages about all faults, with counts and without data."""
         shared = f"{self.violating_groups} sets"
         if self.violating_lists:
-            shared = f"{self.violating_lists} lists of queries, and {shared}"
+            sets = f" and {shared}" if self.violating_groups else ""
+            shared = f"{self.violating_lists} lists of queries{sets}"
         violation = (
             f"at least k = {self.k} users must share "
             f"every {'list of queries' if self.violating_lists else 'set'}; {shared} have fewer "

@@ -94,7 +94,10 @@ def test_edited_file_is_accepted_on_request_with_a_warning(release):
     table = parquet.read_table(path).to_pydict()
     table["query"][0] = "thornbury glimmerwick"
     write(table, path)
-    assert call("verify", path, "--k", 5).exit_code == 1
+    refused = call("verify", path, "--k", 5)
+    assert refused.exit_code == 1
+    assert "2 lists of queries have fewer users, with 5 threads; a file" in refused.stderr
+    assert "is verified with --format edited." in refused.stderr
     result = call("verify", path, "--k", 5, "--format", "edited")
     assert result.exit_code == 0
     assert "50.0% of the threads have a list of queries that fewer than 5" in result.stderr
