@@ -135,11 +135,14 @@ def _read(
 
 
 def _check_users(k: int, accepted: DuckDBPyRelation) -> None:
-    """Raise if there are fewer users than k: no later stage could publish anything."""
+    """Raise if there are fewer users than k: no later stage could publish anything.
+
+    Without any user, the check of usable rows fails, and the rejected rows are stored.
+    """
     column = "user" if "user" in accepted.columns else "record"
     query = f'count(DISTINCT "{column}") AS n'
     [(users,)] = accepted.aggregate(query).fetchall()
-    if users < k:
+    if 0 < users < k:
         raise InvalidParameterError(
             f"k must be at most the number of {column}s of the source; got k = {k} for {users} "
             f"{column}s. Set a lower k, or add data of more users."

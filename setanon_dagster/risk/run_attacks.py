@@ -24,7 +24,7 @@ from setanon_dagster.risk.versions import attacked_versions, paper_form, release
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
 from setanon_dagster.stages.threads import threads_table
 
-MAX_REPEATED_THREADS: Final = 100_000
+MAX_REPEATED_THREADS: Final = 2_000
 """Threads of a source up to which a full report has the attacks that repeat the release."""
 
 

@@ -110,7 +110,7 @@ def assets_are_listed_with_their_descriptions(page, _):
 def run_has_all_assets_and_checks(page, _):
     expect(page.get_by_text("Success", exact=True).first).to_be_visible()
     expect(page.get_by_text("8 assets")).to_be_visible()
-    expect(page.get_by_text("12 checks")).to_be_visible()
+    expect(page.get_by_text("13 checks")).to_be_visible()
 
 
 def graph_shows_all_assets(page, _):
@@ -148,20 +148,21 @@ def report_of_the_release_opens(browser, server, screenshots):
 
 def passed_checks_are_shown(page, _):
     expect(page.get_by_text("Passed", exact=True)).to_be_visible()
-    expect(page.get_by_text("Succeeded", exact=True)).to_have_count(6)
+    expect(page.get_by_text("Succeeded", exact=True)).to_have_count(7)
 
 
 def failed_check_is_red_and_states_the_violation(page, _):
     expect(page.get_by_text("This does not hold: Every published set")).to_be_visible()
     failed = page.get_by_text("Failed", exact=True)
-    expect(failed).to_have_count(3)  # two checks in the list, and the selected one
+    expect(failed).to_have_count(4)  # three checks in the list, and the selected one
     assert failed.last.evaluate(RED)
 
 
 def refused_release_states_the_reason(page, _):
     expect(page.get_by_text("Failure", exact=True).first).to_be_visible()
     reason = re.compile(
-        "at least k = 3 users must share every set; 1 sets have.*Nothing was published"
+        "at least k = 3 users must share every list of queries; 2 lists of queries and 1 sets "
+        "have.*Nothing was published"
     )
     expect(page.get_by_text(reason).first).to_be_visible()
 

@@ -16,11 +16,10 @@ from support.release_runs import (  # noqa: E402 - after the skip
 
 from setanon_dagster import assets  # noqa: E402
 from setanon_dagster import metadata_keys as keys  # noqa: E402
-from setanon_dagster.assets import build_setanon_assets  # noqa: E402
 from setanon_dagster.config import ReleaseConfig  # noqa: E402
 from setanon_dagster.report.build import REPORT, write_report  # noqa: E402
 from setanon_dagster.sources.source import Source  # noqa: E402
-from setanon_dagster.translator import SetanonTranslator, Stage  # noqa: E402
+from setanon_dagster.translator import SetanonTranslator  # noqa: E402
 
 WORDS = ("pine", "straw", "garden", "copper", "kettle", "mulch", "xylotrope")
 
@@ -99,14 +98,6 @@ def test_full_report_of_renamed_assets_has_utility(tmp_path):
     assert "keywords: rank correlation" in page
     assert "true guesses confirmed" in page
     assert not words_in(page + result.events)
-    # Reading the raw log for the report does not add it to the lineage of the release.
-    raw_log, release = (
-        translator.get_asset_spec(Stage(name, config)).key for name in ("raw_log", "release")
-    )
-    (definition,) = (
-        each for each in build_setanon_assets(config, translator) if release in each.keys
-    )
-    assert raw_log not in definition.asset_deps[release]
 
 
 def test_threads_are_shown_in_the_private_report_only(tmp_path):
