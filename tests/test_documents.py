@@ -122,7 +122,9 @@ def test_the_first_screen_of_the_readme_states_the_limits():
     assert len(first.splitlines()) <= 50
     for limit in (
         "not differential privacy",
-        "number, order and repetition",
+        "may be that of other users of the group",
+        "whose number and order often only one user has",
+        "can confirm guesses",
         "link several threads",
     ):
         assert limit in " ".join(first.split())

@@ -6,6 +6,7 @@ Without Dagster, a run takes a fraction of a second, so that hundreds of runs ca
 import mmap
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from setanon_dagster.config import ReleaseConfig
@@ -26,9 +27,6 @@ from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.storage.temporary import remove_all_leftovers
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS
 
-# Figures take longer than all stages of a small log; without them, the report has tables only.
-sys.modules["matplotlib"] = None
-
 SECRET = b"made up for fault injection"
 STEPS = ("read", "threads", "clusters", "anonymize", "checks", "publish", "report", "end")
 K = 3
@@ -48,6 +46,19 @@ def write_logs(folder, users=80):
 
 def config_of(log, out, **parameters):
     return ReleaseConfig(name="trial", source=Source(str(log)), k=K, out=str(out), **parameters)
+
+
+@contextmanager
+def without_figures():
+    """Write reports with tables only: figures take longer than all stages of a small log."""
+    loaded = sys.modules.get("matplotlib")
+    sys.modules["matplotlib"] = None
+    try:
+        yield
+    finally:
+        del sys.modules["matplotlib"]
+        if loaded is not None:
+            sys.modules["matplotlib"] = loaded
 
 
 def run_release(config, min_parallel_rows=1_000_000):
@@ -116,7 +127,8 @@ def run_release(config, min_parallel_rows=1_000_000):
         memory=config.memory_limit,
     )
     begin("report")
-    write_release_report(config, published, files)
+    with without_figures():
+        write_release_report(config, published, files)
     begin("end")
     return published.name
 

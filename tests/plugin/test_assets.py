@@ -199,6 +199,7 @@ def test_baskets_have_no_threads_stage_and_publish_sets(tmp_path):
     assert stored_table(config, "raw_baskets").column_names == ["record", "item", "user", "line"]
 
 
+@pytest.mark.slow
 def test_secret_of_the_environment_determines_the_ids_and_is_stored_nowhere(
     release_copy, tmp_path, monkeypatch
 ):

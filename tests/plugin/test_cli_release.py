@@ -149,6 +149,7 @@ def test_summary_has_the_cost_and_each_stage_has_a_line(released):
     assert stages == ["raw_log", "threads", "clusters", "anonymized_threads", "release"]
 
 
+@pytest.mark.slow
 def test_rejected_lines_are_counted_by_reason(tmp_path):
     rows = [*ROWS, ("kestrel9", "soon", "quxxolot")]
     source = gzip_csv_with_other_columns(tmp_path, rows)

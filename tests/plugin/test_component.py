@@ -41,6 +41,7 @@ def write_log(path, users=6):
     path.write_text("\n".join(["user\ttime\tquery", *rows]) + "\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:module 'sre_")  # in an import of Great Expectations
 def test_release_from_yaml_reads_and_writes_below_the_project_root(monkeypatch):
     monkeypatch.setenv("MIN_USERS", "3")

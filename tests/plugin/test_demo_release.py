@@ -14,6 +14,7 @@ from setanon_dagster.demo import release
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_demo_is_released_and_a_sample_is_printed(tmp_path):
     pytest.importorskip("great_expectations")
     arguments = ["demo", "--users", "300", "--k", "4", "--out", str(tmp_path)]

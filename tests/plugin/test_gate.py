@@ -141,6 +141,7 @@ def raises() -> dg.AssetCheckResult:
     raise RuntimeError
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bad_anonymizer")
 @pytest.mark.parametrize("check", [warns, yields_nothing], ids=["warns", "yields nothing"])
 def test_check_that_does_not_block_does_not_weaken_the_gate(bad_stage, check):
@@ -255,6 +256,7 @@ def without_release(config, instance):
     return run_job(defs.resolve_job_def("before"), instance=instance)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # of evaluate_automation_conditions
 def test_automation_requests_a_release_after_all_checks_passed(tmp_path):
     config = release_config(tmp_path)
@@ -264,6 +266,7 @@ def test_automation_requests_a_release_after_all_checks_passed(tmp_path):
         assert (none, requested(config, instance, cursor)[0]) == (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 @pytest.mark.usefixtures("bad_anonymizer")
 def test_automation_requests_no_release_after_a_failed_check(tmp_path):
