@@ -42,6 +42,7 @@ def test_log_is_written_when_it_is_read_not_when_it_is_configured(tmp_path, monk
     assert log.stat() == written
 
 
+@pytest.mark.slow
 def test_workspace_has_the_assets_of_the_demo_and_loading_writes_nothing(tmp_path):
     script = (
         "import yaml, importlib, sys\n"

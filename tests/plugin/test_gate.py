@@ -148,6 +148,7 @@ def test_check_that_does_not_block_does_not_weaken_the_gate(bad_stage, check):
     assert refused(materialize(bad_stage, also=[check]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bad_anonymizer")
 def test_check_that_raises_blocks_the_release(bad_stage):
     result = materialize(bad_stage, also=[raises])

@@ -58,7 +58,8 @@ def test_tables_have_unique_columns_and_complete_rows():
 def test_summary_has_one_figure_and_metadata_is_small():
     pytest.importorskip("matplotlib")
     text = summary(SMALL)
-    assert text.startswith("**Verified**: every published set is shared by at least 3 users.")
+    promise = "every published list of queries is shared by at least 3 users."
+    assert text.startswith(f"**Verified**: {promise}")
     assert text.count("data:image/png;base64,") == 1
     assert summary(SMALL) == text
     assert len(stored(release_metadata(SMALL))) < MAX_BYTES
