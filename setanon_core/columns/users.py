@@ -1,4 +1,4 @@
-"""User columns: number the users, and rank the distinct users of each group."""
+"""User columns: number the users, and count or rank the distinct users of each group."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -12,6 +12,7 @@ from setanon_core.columns.arrays import (
     inverse_permutation,
     require_unmasked,
     run_starts,
+    sorted_unique,
 )
 from setanon_core.columns.arrow import encode_arrow_column
 from setanon_core.columns.encode import encode_first_seen, encode_integers, is_missing
@@ -75,3 +76,13 @@ def user_ranks(groups: Ints, users: Ints) -> tuple[Ints, Ints]:
     ranks[order] = user_run - user_run[new_group][row]
     counts[order] = np.diff(user_run[new_group], append=new_user.sum())[row]
     return ranks, counts
+
+
+def count_users(rows: Ints, users: Ints, n: int) -> Ints:
+    """The number of distinct users of each row 0, ..., n - 1.
+
+    >>> count_users(np.array([0, 0, 2]), np.array([7, 7, 5]), 3).tolist()
+    [1, 0, 1]
+    """
+    width = int(users.max(initial=0)) + 1
+    return np.bincount(sorted_unique(rows * width + users) // width, minlength=n)

@@ -5,7 +5,7 @@ or deleted: fewer than k of these users may have typed the whole combination.
 
 Paper:      none.
 Guarantee:  exact counts.
-Complexity: that of `find_supersets` for the distinct published sets.
+Complexity: that of `SupersetIndex` for the distinct published sets.
 Deviation:  none.
 """
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from setanon_core.columns.arrays import Ints
-from setanon_core.columns.sets import Sets
+from setanon_core.columns.supersets import SupersetIndex
+from setanon_core.columns.users import count_users
 from setanon_core.risk.attack_data import AttackData
-from setanon_core.risk.containment import count_users, find_supersets
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def combination_owners(data: AttackData) -> CombinationOwners:
     sought = distinct.take(several)
     number = np.full(len(first), -1)
     number[several] = np.arange(len(several))
-    rows, threads = _owners(data, sought)
+    rows, threads = SupersetIndex(data.typed.keywords).find_all(sought)
     users = data.typed.users
     owners = count_users(rows, users[threads], len(sought))
     # The published set of each typed thread; -1 for withdrawn ones.
@@ -86,13 +86,6 @@ def combination_owners(data: AttackData) -> CombinationOwners:
         *(int(count) for count in _few(owners, data.k)),
         *(int(count) for count in _few(members, data.k)),
     )
-
-
-def _owners(data: AttackData, sought: Sets) -> tuple[Ints, Ints]:
-    batches = list(find_supersets(data.typed.keywords, sought))
-    empty = [np.empty(0, np.int64)]
-    rows = np.concatenate([rows for rows, _ in batches] or empty)
-    return rows, np.concatenate([threads for _, threads in batches] or empty)
 
 
 def _few(counts: Ints, k: int) -> tuple[Ints, ...]:

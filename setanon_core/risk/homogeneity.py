@@ -17,8 +17,8 @@ import numpy as np
 
 from setanon_core.columns.arrays import Bools, Ints, concat_ranges, run_starts
 from setanon_core.columns.sets import Sets
+from setanon_core.columns.supersets import contained
 from setanon_core.risk.attack_data import AttackData
-from setanon_core.risk.containment import contained
 
 
 @dataclass(frozen=True, slots=True)

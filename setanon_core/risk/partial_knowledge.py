@@ -12,7 +12,7 @@ edits do not hide a thread.
 
 Paper:      none.
 Guarantee:  exact for the sampled persons; deterministic for a seed.
-Complexity: that of `find_supersets`, and for the nearest threads O(threads with a common keyword)
+Complexity: that of `SupersetIndex`, and for the nearest threads O(threads with a common keyword)
             per person.
 Deviation:  none.
 """
@@ -31,8 +31,9 @@ from setanon_core.columns.arrays import (
     sorted_unique,
 )
 from setanon_core.columns.sets import Sets
+from setanon_core.columns.supersets import SupersetIndex
+from setanon_core.columns.users import count_users
 from setanon_core.risk.attack_data import AttackData
-from setanon_core.risk.containment import count_users, find_supersets
 from setanon_core.risk.knowledge_outcomes import KnowledgeOutcome, PartialKnowledge, Scope
 from setanon_core.risk.nearest_sets import nearest_sets
 from setanon_core.risk.thread_columns import QueryWords, TypedThreads
@@ -61,8 +62,9 @@ def partial_knowledge(
     people = typed.users[threads]
     n = int(typed.users.max(initial=-1)) + 1
     person_sets = _union_by(typed.users, typed.keywords, n).take(people)
-    linked = _union_by(published.known_users, published.keywords, n)
+    linked = SupersetIndex(_union_by(published.known_users, published.keywords, n))
     views = _Views.of(published.keywords, published.set_ranks(), published.known_users)
+    index = SupersetIndex(views.sets)
     owners = np.bincount(_union_by(typed.users, typed.keywords, n).items, minlength=1)
     sets = typed.keywords.take(threads)
     outcomes = []
@@ -75,12 +77,12 @@ def partial_knowledge(
             for amount in known:
                 some = _lowest(sought, key, amount)
                 if scope == "thread":
-                    pairs = views.users_of(*_supersets(views.sets, some))
+                    pairs = views.users_of(*index.find_all(some))
                 else:
-                    pairs = _supersets(linked, some)
+                    pairs = linked.find_all(some)
                 outcomes.append(_outcome((knowledge, scope, amount), pairs, people, data.k))
     queries = _one_query(rng, typed, threads)
-    pairs = _threads_with_query(data, views, queries)
+    pairs = _threads_with_query(data, views, index, queries)
     outcomes.append(_outcome(("one query", "thread", None), pairs, people, data.k))
     pairs = views.users_of(*nearest_sets(views.sets, sets))
     outcomes.append(_outcome(("all keywords", "thread", None), pairs, people, data.k))
@@ -133,13 +135,6 @@ def _outcome(
     )
 
 
-def _supersets(sets: Sets, sought: Sets) -> tuple[Ints, Ints]:
-    batches = list(find_supersets(sets, sought))
-    empty = np.empty(0, np.int64)
-    rows = np.concatenate([empty, *(rows for rows, _ in batches)])
-    return rows, np.concatenate([empty, *(found for _, found in batches)])
-
-
 def _sample_threads(rng: np.random.Generator, typed: TypedThreads, persons: int) -> Ints:
     """One thread with keywords of each sampled person."""
     threads = np.flatnonzero(typed.keywords.sizes)
@@ -172,20 +167,21 @@ def _one_query(rng: np.random.Generator, typed: TypedThreads, threads: Ints) -> 
     return queries
 
 
-def _threads_with_query(data: AttackData, views: _Views, queries: Ints) -> tuple[Ints, Ints]:
+def _threads_with_query(
+    data: AttackData, views: _Views, index: SupersetIndex, queries: Ints
+) -> tuple[Ints, Ints]:
     """Pairs of row and candidate user: those with the exact query, or all of its keywords."""
     published, distinct = data.published, data.distinct
     if published.has_lists:
         lists = Sets.unchecked(items=published.queries, offsets=published.offsets)
         of_thread = _union_by(np.arange(len(published.keywords)), lists, len(published.keywords))
-        rows, found = _supersets(of_thread, Sets(queries, np.arange(len(queries) + 1)))
+        sought = Sets(queries, np.arange(len(queries) + 1))
+        rows, found = SupersetIndex(of_thread).find_all(sought)
         return rows, published.known_users[found]
     sizes = np.diff(distinct.offsets)[queries]
     words = distinct.words[concat_ranges(distinct.offsets[:-1][queries], sizes)]
     by_row = Sets.unchecked(items=words, offsets=offsets_of(sizes))
-    return views.users_of(
-        *_supersets(views.sets, _union_by(np.arange(len(queries)), by_row, len(queries)))
-    )
+    return views.users_of(*index.find_all(_union_by(np.arange(len(queries)), by_row, len(queries))))
 
 
 def _lists_as_sets(data: AttackData) -> tuple[Sets, Sets, Ints]:

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import records
 
+from setanon_core.columns import supersets
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
-from setanon_core.grouping import superset_users
 from setanon_core.grouping.superset_users import SupersetUsers
 
 WANTED = st.lists(st.frozensets(st.integers(0, 6), max_size=4), max_size=6)
@@ -38,6 +38,6 @@ def test_sets_counted_in_several_parts_have_the_same_counts(monkeypatch):
     data = Records.from_sets([{0, 1}, {0, 2}, {0, 1, 2}, {1}, {0, 1}], [1, 2, 3, 4, 1])
     wanted = [{0}, {0, 1}, {1, 2}, {0, 1, 2}, {3}, set()]
     together = SupersetUsers(data).count_users(as_sets(wanted)).tolist()
-    monkeypatch.setattr(superset_users, "PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr(supersets, "BATCH_PAIRS", 1)
     assert SupersetUsers(data).count_users(as_sets(wanted)).tolist() == together
     assert together == [3, 2, 1, 1, 0, 4]

@@ -1,13 +1,14 @@
-"""Supersets and nearest sets, against their definitions."""
+"""Supersets, users of rows and nearest sets, against their definitions."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setanon_core.columns import supersets
 from setanon_core.columns.records import Records
-from setanon_core.risk import containment
-from setanon_core.risk.containment import contained, count_users, find_supersets
+from setanon_core.columns.supersets import SupersetIndex, contained
+from setanon_core.columns.users import count_users
 from setanon_core.risk.nearest_sets import nearest_sets
 
 SETS = st.lists(st.frozensets(st.integers(0, 5), max_size=4), max_size=9)
@@ -32,8 +33,8 @@ def all_pairs(batches):
 @given(SETS, SETS, st.sampled_from([1, 3, 1 << 20]))
 def test_supersets_are_those_of_the_definition_for_every_batch_size(sets, sought, batch):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(containment, "BATCH_PAIRS", batch)
-        pairs = all_pairs(find_supersets(columns(sets), columns(sought)))
+        patch.setattr(supersets, "BATCH_PAIRS", batch)
+        pairs = all_pairs(SupersetIndex(columns(sets)).find(columns(sought)))
 
     assert pairs == [
         (row, position)
@@ -44,8 +45,8 @@ def test_supersets_are_those_of_the_definition_for_every_batch_size(sets, sought
 
 
 def test_batches_hold_all_pairs_of_a_sought_set(monkeypatch):
-    monkeypatch.setattr(containment, "BATCH_PAIRS", 2)
-    batches = list(find_supersets(columns([{1}] * 3), columns([{1}, {2}, {1}])))
+    monkeypatch.setattr(supersets, "BATCH_PAIRS", 2)
+    batches = list(SupersetIndex(columns([{1}] * 3)).find(columns([{1}, {2}, {1}])))
 
     assert [rows.tolist() for rows, _ in batches] == [[0, 0, 0], [], [2, 2, 2]]
 
