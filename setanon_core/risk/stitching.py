@@ -54,7 +54,7 @@ class Stitching:
     """Probability that a pair of one user scores higher than a pair of two; chance is 0.5."""
 
     auc_unsupervised: float
-    """The same for the scorer with fixed weights."""
+    """AUC of the scorer with fixed weights, which needs no ledger; chance is 0.5."""
 
     top: int
     """N: the pairs with the highest scores."""
