@@ -106,37 +106,27 @@ def test_concurrent_partitions_are_independent(tmp_path):
 
 
 KILLED = """
-import os, shutil, sys
+import shutil, sys
 from pathlib import Path
 from setanon_dagster import assets
+from support.killed_calls import count_changes, exit_at_change, exit_code_of
 from support.release_runs import materialize, release_config
 
-calls_left = 0
-def exit_at_zero(real):
-    def call(*args, **kwargs):
-        global calls_left
-        calls_left -= 1
-        if calls_left == 0:
-            os._exit(9)
-        return real(*args, **kwargs)
-    return call
-
 def publish(*args, real=assets.publish, **kwargs):
-    global calls_left
-    calls_left = point
+    exit_at_change(point)
     return real(*args, **kwargs)
 
-for name in ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir", "unlink"):
-    setattr(os, name, exit_at_zero(getattr(os, name)))
+count_changes()
 assets.publish = publish
 root = Path(sys.argv[1])
 for point in range(1, 200, 15):
     folder = root / "killed" / str(point)
     shutil.copytree(root / "start", folder, symlinks=True)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if materialize(release_config(folder, None), "release").success else 1)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def release():
+        assert materialize(release_config(folder, None), "release").success
+
+    code = exit_code_of(release)
     print(point, code, flush=True)
     if code == 0:
         break

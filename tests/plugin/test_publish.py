@@ -241,33 +241,23 @@ def test_bytes_do_not_depend_on_cores_or_the_order_of_the_input(tmp_path):
 
 
 KILLED = """
-import os, shutil, sys
+import shutil, sys
 from pathlib import Path
-from support.publishing import stage_files, publish_files
+from support.killed_calls import count_changes, exit_at_change, exit_code_of
+from support.publishing import publish_files
 
-calls_left = 0
-def exit_at_zero(original):
-    def call(*args, **kwargs):
-        global calls_left
-        calls_left -= 1
-        if calls_left == 0:
-            os._exit(9)
-        return original(*args, **kwargs)
-    return call
-
-for name in ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir", "unlink"):
-    setattr(os, name, exit_at_zero(getattr(os, name)))
+count_changes()
 root = Path(sys.argv[1])
 paths = {path.stem: path for path in (root / "in").iterdir()}
 for n in range(1, 200, 2):
-    shutil.copytree(root / "start", root / "outs" / str(n), symlinks=True)
-    # One forked child per call at which the process is killed: nothing is imported again.
-    child = os.fork()
-    if child == 0:
-        calls_left = n
-        publish_files(paths, root / "outs" / str(n))
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    folder = root / "outs" / str(n)
+    shutil.copytree(root / "start", folder, symlinks=True)
+
+    def publish_until_killed():
+        exit_at_change(n)
+        publish_files(paths, folder)
+
+    code = exit_code_of(publish_until_killed)
     print(n, code, flush=True)
     if code == 0:
         break
