@@ -1,11 +1,13 @@
 """The stages compared with the rows that were read from the source: users and words are theirs.
 
 A stage that names one user as three, or gives a user words of another, could make one user look
-like k. Rows, users and words are compared as values, not as hashes.
+like k. Users and queries are compared as values, not as hashes. Times are not compared: they are
+not published.
 
-Guarantee:  `source_failures` is empty only if the rows of `threads` are those of `raw_log`, every
-            thread has the one user of its rows, and its words are the keywords of its queries in
-            order; for baskets, if every basket has the user and the items of `raw_baskets`.
+Guarantee:  `source_failures` is empty only if the rows of `threads` have the users and queries of
+            `raw_log`, every thread has the one user of its rows, and its words are the keywords of
+            its queries in order; for baskets, if every basket has the user and the items of
+            `raw_baskets`.
 Complexity: one aggregation of the rows of both files, and one scan of threads and clusters.
 """
 
@@ -39,9 +41,9 @@ ROWS: Final = """
     SELECT coalesce(sum(n) FILTER (n > 0), 0)::BIGINT AS lost_rows,
         coalesce(-sum(n) FILTER (n < 0), 0)::BIGINT AS added_rows
     FROM (SELECT sum(n) AS n FROM (
-            SELECT "user", time, query, 1 AS n FROM raw_log
-            UNION ALL SELECT "user", time, query, -1 FROM threads)
-        GROUP BY "user", time, query HAVING sum(n) <> 0)"""
+            SELECT "user", query, 1 AS n FROM raw_log
+            UNION ALL SELECT "user", query, -1 FROM threads)
+        GROUP BY "user", query HAVING sum(n) <> 0)"""
 
 ITEMS: Final = """
     SELECT coalesce(sum(n) FILTER (n > 0), 0)::BIGINT AS lost_items,
