@@ -1,7 +1,7 @@
 """Assign the thread ids of a release, and write its threads and its ledger with them.
 
-The ids of the stages are not published: they could contain a user or a time. Rows are sorted by the
-new ids, so that their order contains nothing of the stages either.
+The thread numbers of the stages are not published: they are in the order of users and times. Rows
+are sorted by the ids, so that their order contains nothing of the stages either.
 
 Guarantee:  an id is part of a keyed hash; without the key it is a random number. Ids of two
             releases are unrelated unless secret, parameters and keywords are equal; then the bytes
@@ -23,9 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError
+from setanon_core.model.publication import ThreadIds
 from setanon_core.pipeline.thread_ids import id_order, thread_ids
-from setanon_dagster.stages.anonymize import LEDGER as LEDGER_SCHEMA
-from setanon_dagster.stages.anonymize import hexadecimal
+from setanon_dagster.stages.anonymize import LEDGER as STAGE_LEDGER
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
@@ -45,9 +45,12 @@ KEY_FILE: Final = "thread_ids.key"
 
 KEY_BYTES: Final = 32
 
+HEX_DIGITS: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
+"""The two hexadecimal digits of each byte."""
+
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class UnmatchedRows:
     """Rows of a stage whose thread has not exactly one entry in the ledger; they are refused."""
 
     without_entry: int
@@ -98,7 +101,7 @@ def stored_secret(folder: Path) -> bytes:
     return secret
 
 
-def write_with_new_ids(  # noqa: PLR0913 - two files to read and two to write
+def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
     threads: Path,
     ledger: Path,
     key: bytes,
@@ -107,16 +110,16 @@ def write_with_new_ids(  # noqa: PLR0913 - two files to read and two to write
     *,
     public: Path,
     private: Path,
-) -> Renamed:
+) -> UnmatchedRows:
     """Write the rows of the stage `threads` to `public`, and those of `ledger` to `private`.
 
-    Both get new ids and are sorted by them. The id of a thread depends on its number among the
+    Both get ids and are sorted by them. The id of a thread depends on its position among the
     threads of the ledger, and on the key.
     """
     with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
-        entries = _with_new_ids(connection, ledger, key)
+        entries = _with_ids(connection, ledger, key)
         write_parquet(
-            entries.select(LEDGER_SCHEMA.names),
+            entries.select(["thread_id", *STAGE_LEDGER.names]),
             private,
             name="the ledger",
             connection=connection,
@@ -124,29 +127,28 @@ def write_with_new_ids(  # noqa: PLR0913 - two files to read and two to write
         )
         stage = read_parquet(threads, connection, "anonymized_threads")
         stage.create_view("stage")
-        connection.register("ids", entries.select(["stage_id", "thread_id", "rank"]))
+        connection.register("ids", entries.select(["thread", "thread_id", "rank"]))
         selected = ("ids.thread_id", *COLUMNS[form][1:])
         order = ("rank", "position") if "position" in COLUMNS[form] else ("rank",)
         with redact_engine_errors("anonymized_threads must have the columns of its format"):
             (before,) = stage.aggregate("count(*)").fetchall()[0]
             rows = connection.sql(
                 f"""SELECT {", ".join(selected)} FROM stage
-                LEFT JOIN ids ON stage.thread_id = ids.stage_id ORDER BY {", ".join(order)}"""  # noqa: S608 - constants
+                LEFT JOIN ids USING (thread) ORDER BY {", ".join(order)}"""  # noqa: S608 - constants
             )
         written = write_parquet(rows, public, mode=0o644, name="the release")
         (with_id,) = read_parquet(public, connection).aggregate("count(thread_id)").fetchall()[0]
-    return Renamed(written - with_id, written - before)
+    return UnmatchedRows(written - with_id, written - before)
 
 
-def _with_new_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: bytes) -> pa.Table:
-    """The entries of a ledger with their new ids, sorted by them: stage_id, rank, LEDGER_SCHEMA."""
+def _with_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: bytes) -> pa.Table:
+    """The entries of a ledger with their ids, sorted by them: thread, user, thread_id, rank."""
     relation = read_parquet(ledger, connection, "ledger")
-    with redact_engine_errors("ledger must have the columns thread_id, thread and user"):
+    with redact_engine_errors("ledger must have the columns thread and user"):
         entries = (
-            relation.select(*map(duckdb.ColumnExpression, LEDGER_SCHEMA.names))
-            .order("thread, thread_id")
+            relation.select(*map(duckdb.ColumnExpression, STAGE_LEDGER.names))
+            .order("ALL")
             .to_arrow_table()
-            .rename_columns(["stage_id", "thread", "user"])
         )
         ids = thread_ids(len(entries), key)
         order = id_order(ids)
@@ -155,3 +157,15 @@ def _with_new_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: byte
             .append_column("thread_id", hexadecimal(ids[order]))
             .append_column("rank", pa.array(np.arange(len(ids))))
         )
+
+
+def hexadecimal(ids: ThreadIds) -> pa.Array:
+    """Rows of bytes as hexadecimal text, without a Python object per row.
+
+    >>> hexadecimal(np.array([[0, 171], [16, 255]], np.uint8)).to_pylist()
+    ['00ab', '10ff']
+    """
+    n, width = ids.shape
+    offsets = np.arange(n + 1, dtype=np.int32) * (2 * width)
+    digits = np.ascontiguousarray(HEX_DIGITS[ids])
+    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(digits))

@@ -8,6 +8,7 @@ Guarantee:  `latest` always points to a complete, verified release, the old or t
 
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -17,7 +18,7 @@ from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.params import Tokenizer, UserNames
 from setanon_core.ranges import check_k
-from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_new_ids
+from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_ids
 from setanon_dagster.gate.certificate import (
     Plain,
     build_certificate,
@@ -170,9 +171,13 @@ def publish(
         }
         stages = {stage: file.path for stage, file in held.items()}
         clusters = stages["clusters"]
-        limits: Limits = {"cores": cores, "memory": memory, "spill": spill}
+        limits: Limits = {"cores": cores, "memory": _halved(memory), "spill": spill}
+        # Beside the other steps: about as much work as verification, in another database.
+        compared = opened.enter_context(ThreadPoolExecutor(1)).submit(
+            _differences_to_source, stages, spec, limits
+        )
         secret = stored_secret(private) if spec.secret is None else spec.secret
-        renamed = write_with_new_ids(
+        unmatched = write_with_ids(
             stages["anonymized_threads"],
             stages["ledger"],
             id_key(secret, parameters, held["clusters"].digest()),
@@ -198,16 +203,7 @@ def publish(
             require_typed_sets(threads.path, clusters, k, limits)
         wrong_entries = wrong_ledger_entries(ledger.path, clusters, **limits)
         costs = certified_costs(stages.get("cost_report", files.cost_report), parameters)
-        others = [
-            *renamed.failures,
-            *source_failures(
-                stages,
-                spec.tokenizer or tokenize,
-                limits,
-                splits_at_blanks=spec.tokenizer is None,
-            ),
-            *spelling_failures(stages, spec.user_names, limits),
-        ]
+        others = [*unmatched.failures, *compared.result()]
         _check_verdict(verdict, wrong_entries, others, costs)
         exact = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
         write_private(staged_private / CERTIFICATE, certificate_text(exact))
@@ -229,6 +225,27 @@ def publish(
     switch_latest(releases, name)
     public = tuple(releases / name / file for file in (THREADS, CERTIFICATE, DATASHEET))
     return Published(name, releases / name, digest, verdict, public, private / name)
+
+
+def _halved(memory: str | None) -> str | None:
+    """Half of a limit such as "1GB": two databases are open at a time."""
+    match = re.fullmatch(r"([0-9.]+) *([A-Za-z]+)", memory or "")
+    return memory if match is None else f"{float(match[1]) / 2:g}{match[2]}"
+
+
+def _differences_to_source(
+    stages: Mapping[str, Path], spec: ReleaseSpec, limits: Limits
+) -> list[str]:
+    """Messages about users, queries and words of the stages that the source does not have."""
+    return [
+        *source_failures(
+            stages,
+            spec.tokenizer or tokenize,
+            limits,
+            splits_at_blanks=spec.tokenizer is None,
+        ),
+        *spelling_failures(stages, spec.user_names, limits),
+    ]
 
 
 def _copy_stages(stages: Mapping[str, Path], target: Path) -> None:

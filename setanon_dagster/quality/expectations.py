@@ -171,19 +171,20 @@ class ExpectEveryKeywordToHaveOwners(CountsExpectation):
         }
 
 
-class ExpectThreadIdsToBeUniqueAndWellFormed(CountsExpectation):
-    """Expect every thread id to be a keyed hash, published once, with one ledger entry."""
+class ExpectThreadsToBeUniqueAndWellFormed(CountsExpectation):
+    """Expect every thread to be published once, with one ledger entry and well-formed texts."""
 
-    promise = "thread_ids_are_unique"
-    counts = ("rows", "distinct_rows", "ids", "distinct_ids", "malformed", "unmatched")
+    promise = "threads_are_unique"
+    counts = ("rows", "distinct_rows", "entries", "distinct_entries", "malformed", "unmatched")
 
     def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
-        """Count repeated, malformed and unmatched ids; each thread has at least one row."""
+        """Count repeated, malformed and unmatched threads; each thread has at least one row."""
         total = {name: int(batch[name].sum()) for name in self.counts}
-        repeated = total["rows"] - total["distinct_rows"] + total["ids"] - total["distinct_ids"]
-        impossible = abs(len(batch) - 1) + max(total["ids"] - total["rows"], 0) + max(-repeated, 0)
+        entries = total["entries"]
+        repeated = total["rows"] - total["distinct_rows"] + entries - total["distinct_entries"]
+        impossible = abs(len(batch) - 1) + max(entries - total["rows"], 0) + max(-repeated, 0)
         return {
-            "ids": total["ids"],
+            "threads": entries,
             "repeated": repeated,
             "malformed": total["malformed"],
             "unmatched": total["unmatched"],

@@ -10,7 +10,7 @@ PROMISES: Final[Mapping[str, str]] = {
     "every_list_has_k_users": "Every published list of queries is shared by at least $k users.",
     "every_set_has_k_users": "Every published set of keywords is shared by at least $k users.",
     "every_keyword_has_owners": "At least $min_owners users typed each published keyword.",
-    "thread_ids_are_unique": "Every thread id is a keyed hash, published once, with one user.",
+    "threads_are_unique": "Every thread is published once, with one user.",
     "no_user_or_time_column": "The columns are those of the format $format: no user, no time.",
     "every_row_is_accounted_for": "Every row of a stage is passed on, rejected or withdrawn.",
     "edits_match_the_cost_report": "A recount of the edits gives the numbers of the cost report.",

@@ -1,7 +1,7 @@
 """Counts of a release for the expectations: small pandas frames of numbers, no data.
 
-Each function takes a connection with the stages as views. The rules for ids, sets, users and
-owners are the verifier's. A file that lacks a column raises an error.
+Each function takes a connection with the stages as views. The rules for sets, users and owners
+are the verifier's. A file that lacks a column raises an error.
 """
 # ruff: noqa: S608 - statements are built from constants, integers and SQL of the verifier
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STAGE_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
-    form: {**dict(columns), "group": "BIGINT"} for form, columns in RELEASE_COLUMNS.items()
+    form: {"thread": "BIGINT", "group": "BIGINT", **dict(columns[1:])}
+    for form, columns in RELEASE_COLUMNS.items()
 }
-"""Columns of the stage `anonymized_threads` by format: those of the release and the group, which
-is not published."""
+"""Columns of the stage `anonymized_threads` by format: those of the release, with the thread number
+in place of the id, and the group. Neither of the two is published."""
 
 
 def user_counts(connection: Connection, form: Format) -> "pd.DataFrame":
@@ -64,8 +65,8 @@ def _frame(
     return pd.DataFrame(rows, columns=list(columns))
 
 
-def id_counts(connection: Connection, form: Format) -> "pd.DataFrame":
-    """Rows and thread ids; those that are repeated, malformed, or at odds with the ledger.
+def entry_counts(connection: Connection, form: Format) -> "pd.DataFrame":
+    """Rows and ledger entries; those that are repeated, malformed, or without each other.
 
     The ledger is compared with the clusters too: wrong users could make one user look like k.
     """
@@ -77,11 +78,11 @@ def id_counts(connection: Connection, form: Format) -> "pd.DataFrame":
         SELECT
             (SELECT rows FROM row_counts) AS rows,
             (SELECT distinct_rows FROM row_counts) AS distinct_rows,
-            (SELECT count(*) FROM ledger) AS ids,
+            (SELECT count(*) FROM ledger) AS entries,
             -- A thread with two entries is joined twice; a thread without any is unmatched.
             (SELECT least(count(*) + (SELECT threads FROM row_counts)
                     - (SELECT count(*) FROM release_threads), count(DISTINCT thread))
-                FROM ledger) AS distinct_ids,
+                FROM ledger) AS distinct_entries,
             (SELECT coalesce(sum(malformed), 0)::BIGINT FROM groups)
                 + (SELECT wrong_groups FROM row_counts)
                 + (SELECT count(*) FROM anonymized_threads WHERE {no_position}) AS malformed,

@@ -1,6 +1,6 @@
 """Temporary tables of a release that several checks use; each is created once per connection.
 
-The connection has the stages as views. The rules for ids, sets and users are the verifier's.
+The connection has the stages as views. The rules for sets and users are the verifier's.
 """
 # ruff: noqa: S608 - statements are built from constants and from SQL of the verifier
 
@@ -12,7 +12,6 @@ from setanon_dagster.verifier.release_format import (
     KEYWORD_LIST,
     SET_OF_SPELLING,
     SPELLED_LIST,
-    WELL_FORMED_ID,
     has_empty_keyword,
     is_not_a_sorted_set,
     layout_of,
@@ -30,8 +29,11 @@ MALFORMED_SPELLING: Final = {
 }
 """Readers must split a published text into the keywords that were counted."""
 
-ROW_KEY: Final = {"queries": "(thread_id, position)", "sets": "thread_id"}
+ROW_KEY: Final = {"queries": "(thread, position)", "sets": "thread"}
 """The key of a row."""
+
+STAGE_ROWS: Final = "(SELECT * RENAME (thread AS thread_id) FROM anonymized_threads)"
+"""The rows of the stage with the columns of a release: the thread number in place of an id."""
 
 
 def create_row_counts(connection: Connection, form: Format) -> None:
@@ -54,15 +56,15 @@ def create_row_counts(connection: Connection, form: Format) -> None:
                 THEN position = previous_position + 1
                 ELSE (previous_id IS NULL OR thread_id > previous_id) AND position = 0 END)
                 IS NOT TRUE) AS unsorted
-        FROM ({rows_with_previous(layout, "anonymized_threads", "group")})""",
+        FROM ({rows_with_previous(layout, STAGE_ROWS, "group")})""",
     )
     if _is_unsorted(connection):
         execute(
             connection,
             f"""CREATE OR REPLACE TEMP TABLE row_counts AS SELECT count(*) AS rows,
             count(DISTINCT {ROW_KEY[layout]}) AS distinct_rows,
-            count(DISTINCT thread_id) AS threads,
-            (SELECT count(*) FROM (SELECT thread_id FROM anonymized_threads GROUP BY thread_id
+            count(DISTINCT thread) AS threads,
+            (SELECT count(*) FROM (SELECT thread FROM anonymized_threads GROUP BY thread
                 HAVING count(*) > count("group") OR min("group") <> max("group"))) AS wrong_groups,
             (SELECT unsorted FROM row_counts) AS unsorted FROM anonymized_threads""",
         )
@@ -77,27 +79,27 @@ def create_release_tables(connection: Connection, form: Format) -> None:
 
     `release_threads` has one row per published thread and ledger entry. `groups` has per set: its
     users and threads; `typed`, the threads that the source has; `retained`, the keywords of the
-    set that their users typed in these threads; `malformed`, the threads with a malformed id or
-    text. `lists` has the users and threads per list of queries; it is empty for "sets".
+    set that their users typed in these threads; `malformed`, the threads with a malformed text.
+    `lists` has the users and threads per list of queries; it is empty for "sets".
     """
     create_row_counts(connection, form)
     layout = layout_of(form)
     if _is_unsorted(connection):
-        spellings = thread_spellings(layout, "anonymized_threads")
+        spellings = thread_spellings(layout, STAGE_ROWS)
     else:
-        spellings = sorted_thread_spellings(layout, "anonymized_threads")
+        spellings = sorted_thread_spellings(layout, STAGE_ROWS)
     execute(
         connection,
-        f"""CREATE TEMP TABLE IF NOT EXISTS release_threads AS SELECT thread, "user", spelling,
-            NOT coalesce({WELL_FORMED_ID}, false) AS malformed
-        FROM ({spellings}) LEFT JOIN ledger USING (thread_id)""",
+        f"""CREATE TEMP TABLE IF NOT EXISTS release_threads AS
+        SELECT ledger.thread, "user", spelling
+        FROM ({spellings}) AS published LEFT JOIN ledger ON ledger.thread = published.thread_id""",
     )
     lists = f"""SELECT spelling AS keywords, "user" FROM release_threads
         WHERE {layout == "queries"}"""
     execute(connection, f"CREATE TEMP TABLE IF NOT EXISTS lists AS {users_per_set(lists, {})}")
     sets = sets_of_spellings("release_threads", SET_OF_SPELLING[layout], MALFORMED_SPELLING[layout])
     members = f"""SELECT sets.keywords, release_threads."user", clusters.words,
-            malformed OR coalesce(malformed_spelling, true) AS malformed
+            coalesce(malformed_spelling, true) AS malformed
         FROM release_threads LEFT JOIN ({sets}) AS sets USING (spelling)
         LEFT JOIN clusters USING (thread)"""
     keywords = KEYWORD_LIST[layout]

@@ -16,7 +16,7 @@ from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.release_counts import (
     column_types,
     edit_counts,
-    id_counts,
+    entry_counts,
     list_counts,
     owner_counts,
     stage_rows,
@@ -97,7 +97,7 @@ def _batches(
         "every_list_has_k_users": lambda: list_counts(connection, form),
         "every_set_has_k_users": lambda: user_counts(connection, form),
         "every_keyword_has_owners": lambda: owner_counts(connection, form, max(k, min_owners)),
-        "thread_ids_are_unique": lambda: id_counts(connection, form),
+        "threads_are_unique": lambda: entry_counts(connection, form),
         "no_user_or_time_column": lambda: column_types(connection),
         "every_row_is_accounted_for": lambda: stage_rows(connection, form, k),
         "edits_match_the_cost_report": lambda: edit_counts(connection, form, k),
@@ -115,7 +115,7 @@ def _expectations(promises: ReleasePromises) -> dict[str, "Expectation"]:
         "every_keyword_has_owners": custom.ExpectEveryKeywordToHaveOwners(
             min_owners=promises.min_owners
         ),
-        "thread_ids_are_unique": custom.ExpectThreadIdsToBeUniqueAndWellFormed(),
+        "threads_are_unique": custom.ExpectThreadsToBeUniqueAndWellFormed(),
         "no_user_or_time_column": custom.ExpectOnlyColumnsOfTheRelease(format=promises.format),
         "every_row_is_accounted_for": custom.ExpectEveryRowToBeAccountedFor(),
         "edits_match_the_cost_report": custom.ExpectEditsToMatchTheCostReport(),

@@ -9,6 +9,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from setanon_dagster.quality.release_tables import STAGE_ROWS
 from setanon_dagster.report.model import GroupSize, Losses, RoundCost
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.verifier import user_groups
@@ -23,8 +24,9 @@ from setanon_dagster.verifier.release_format import (
 def group_sizes(connection: DuckDBPyConnection, form: str) -> tuple[GroupSize, ...]:
     """Number of groups and threads by users per group; `form` is the format of the release."""
     layout = layout_of(form)
-    threads = thread_spellings(layout, "anonymized_threads")
-    members = f'SELECT spelling, "user" FROM ({threads}) LEFT JOIN ledger USING (thread_id)'
+    threads = thread_spellings(layout, STAGE_ROWS)
+    members = f"""SELECT spelling, "user" FROM ({threads}) AS published
+        LEFT JOIN ledger ON ledger.thread = published.thread_id"""
     user_groups.create_groups(connection, members, SET_OF_SPELLING[layout])
     return tuple(GroupSize(*size) for size in user_groups.group_sizes(connection))
 

@@ -28,15 +28,18 @@ MAX_WORDS: Final = 60
 QUERY_END: Final = "\n"
 """Separator after each query; no keyword contains it."""
 
-PUBLISHED: Final = """
-    WITH few AS (SELECT thread_id, thread FROM ledger ORDER BY thread_id LIMIT $candidates),
-    published AS (SELECT thread_id, {queries} AS queries
-        FROM anonymized_threads SEMI JOIN few USING (thread_id) {group_by})
-    SELECT words, lengths, queries
-    FROM few JOIN published USING (thread_id) JOIN clusters USING (thread)
-    WHERE len(lengths) <= $max_queries AND len(words) <= $max_words ORDER BY thread_id"""
+SCATTERED: Final = "thread * 2654435761 % 4294967296"
+"""SQL of an order in which the threads of one user are apart (multiplicative hashing)."""
 
-QUERIES: Final = {"queries": "list(query ORDER BY position)", "group_by": "GROUP BY thread_id"}
+PUBLISHED: Final = f"""
+    WITH few AS (SELECT thread FROM ledger ORDER BY {SCATTERED} LIMIT $candidates),
+    published AS (SELECT thread, {{queries}} AS queries
+        FROM anonymized_threads SEMI JOIN few USING (thread) {{group_by}})
+    SELECT words, lengths, queries FROM published JOIN clusters USING (thread)
+    WHERE len(lengths) <= $max_queries AND len(words) <= $max_words
+    ORDER BY {SCATTERED}"""  # noqa: S608 - a constant
+
+QUERIES: Final = {"queries": "list(query ORDER BY position)", "group_by": "GROUP BY thread"}
 SETS: Final = {"queries": "keywords", "group_by": ""}
 
 WITHDRAWN: Final = """

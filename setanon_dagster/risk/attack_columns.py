@@ -34,8 +34,8 @@ def attack_data(
     """Number the queries, keywords and users of all tables at once.
 
     `clusters` has the typed threads, sorted by number from 0; `published` has the rows of
-    `anonymized_threads` or of a published file, sorted by thread id and position. With a ledger,
-    published threads are in the order of the typed ones.
+    `anonymized_threads`, sorted by thread and position. Without a ledger, users and sources of the
+    published threads are unknown to the attacks.
     """
     if not np.array_equal(clusters["thread"].to_numpy(), np.arange(len(clusters))):
         raise MalformedInputError(
@@ -50,21 +50,17 @@ def attack_data(
         np.concatenate([typed_lengths, published_lengths]),
     )
     typed_queries, published_queries = np.split(queries, [len(typed_lengths)])
-    row, thread_ids = encode(published["thread_id"])
-    if (np.diff(row) < 0).any():
+    threads = published["thread"].to_numpy()
+    if (np.diff(threads) < 0).any():
         raise MalformedInputError(
-            f"published rows must be sorted by thread id; at least one of {len(row)} rows is not. "
-            "Sort them by thread id and position."
+            f"published rows must be sorted by thread; at least one of {len(threads)} rows is not. "
+            "Sort them by thread and position."
         )
-    sizes = np.bincount(row, minlength=len(thread_ids))
+    sources, sizes = np.unique(threads, return_counts=True)
     users, _ = encode(clusters["user"])
     owners = users.astype(np.int64)
-    sources = None if ledger is None else _sources(ledger, thread_ids, len(owners))
-    if sources is not None:
-        # Thread ids depend on the secret; attacks that sample threads must not.
-        order = np.argsort(sources)
-        starts, sizes, sources = offsets_of(sizes)[:-1][order], sizes[order], sources[order]
-        published_queries = published_queries[concat_ranges(starts, sizes)]
+    if ledger is not None:
+        _require_entries(ledger, sources, len(owners))
     offsets = offsets_of(sizes)
     keywords = _keyword_sets(distinct, published_queries, offsets)
     return AttackData(
@@ -79,8 +75,8 @@ def attack_data(
             published_queries if has_lists else published_queries[:0],
             offsets if has_lists else np.zeros_like(offsets),
             has_lists,
-            None if sources is None else owners[sources],
-            sources,
+            None if ledger is None else owners[sources],
+            None if ledger is None else sources,
         ),
         distinct,
         k,
@@ -139,15 +135,11 @@ def _keyword_sets(distinct: QueryWords, queries: Ints, offsets: Ints) -> Sets:
     return Sets(cells % width, offsets_of(np.bincount(cells // width, minlength=n)))
 
 
-def _sources(ledger: pa.Table, thread_ids: pa.Array, n: int) -> Ints:
-    """The typed thread of each published thread."""
-    position = pc.index_in(thread_ids, value_set=_combined(ledger["thread_id"]))
-    missing = position.null_count
-    threads = _combined(ledger["thread"]).to_numpy()
+def _require_entries(ledger: pa.Table, threads: Ints, n: int) -> None:
+    """Refuse published threads that the ledger or the typed threads do not have."""
+    missing = int((~np.isin(threads, ledger["thread"].to_numpy())).sum())
     if missing or (len(threads) and not 0 <= threads.min() <= threads.max() < n):
         raise MalformedInputError(
             f"the ledger must name a typed thread for every published thread; {missing} are "
             "missing, or threads have other numbers. Pass the ledger of this release."
         )
-    sources: Ints = threads[position.to_numpy()].astype(np.int64)
-    return sources

@@ -29,11 +29,11 @@ def read_clusters(connection: DuckDBPyConnection) -> pa.Table:
 
 
 def read_released(connection: DuckDBPyConnection) -> ReleasedTables:
-    """The published rows in order of thread id and position, and the ledger."""
+    """The published rows in order of thread and position, and the ledger."""
     has_lists = "query" in connection.view("anonymized_threads").columns
-    rows, order = ("position, query", "thread_id, position") if has_lists else ("keywords", "1")
-    published = f"SELECT thread_id, {rows} FROM anonymized_threads ORDER BY {order}"
+    rows, order = ("position, query", "thread, position") if has_lists else ("keywords", "1")
+    published = f"SELECT thread, {rows} FROM anonymized_threads ORDER BY {order}"
     return ReleasedTables(
         connection.sql(published).to_arrow_table(),
-        connection.sql("SELECT thread_id, thread FROM ledger").to_arrow_table(),
+        connection.sql("SELECT thread FROM ledger").to_arrow_table(),
     )

@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from setanon_core.columns.arrays import Ints, earlier_occurrences, offsets_of, sorted_unique
 from setanon_core.columns.users import user_ranks
-from setanon_core.model.publication import ThreadIds
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.build_release import edit_threads
 from setanon_core.pipeline.group_threads import group_threads
-from setanon_core.pipeline.thread_ids import assign_thread_ids
 from setanon_core.runtime.progress import listen_to_progress, report_progress
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import list_column
@@ -31,16 +30,13 @@ TRIM_THREADS: Final = 1_000_000
 BATCH_THREADS: Final = 50_000
 """Threads written per batch."""
 
-HEX_DIGITS: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
-"""The two hexadecimal digits of each byte."""
-
 QUERY_COLUMNS: Final = {"position": pa.int64(), "query": pa.string()}
 FORMAT_COLUMNS: Final = {
     "queries": QUERY_COLUMNS,
     "edited": QUERY_COLUMNS,
     "sets": {"keywords": pa.list_(pa.string())},
 }
-LEDGER: Final = pa.schema({"thread_id": pa.string(), "thread": pa.int64(), "user": pa.string()})
+LEDGER: Final = pa.schema({"thread": pa.int64(), "user": pa.string()})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,7 +44,7 @@ class AnonymizedClusters:
     """Threads to publish, the private ledger, the cost, and warnings."""
 
     threads: pa.RecordBatchReader
-    """Rows ordered by thread id, which is independent of users and times."""
+    """Rows ordered by thread number; the gate replaces the numbers by thread ids."""
 
     ledger: pa.RecordBatchReader
     cost: pa.Table
@@ -67,8 +63,8 @@ def anonymize_clusters(
 ) -> AnonymizedClusters:
     """Group the threads and edit them to the centers of their groups.
 
-    The rows equal those of the core's `build_release`. They are computed in batches while they are
-    read, and can be read once.
+    The rows equal those of the core's `build_release`, except for the thread ids. They are computed
+    in batches while they are read, and can be read once.
     With a private `folder`, typed words are stored there while threads are grouped.
     """
     threads, restore_typed = _spill_typed(load_threads(clusters, params), folder)
@@ -78,21 +74,19 @@ def anonymize_clusters(
         grouping = group_threads(threads, params)
     threads = replace(threads, typed=restore_typed())
     edited, cost = edit_threads(threads, grouping, params)
-    order, ids = assign_thread_ids(threads, grouping, params)
-    owners = threads.records.users[order]
-    groups = grouping.labels[order]
-    queries = _OrderedQueries(edited, order, len(threads.records))
+    published = np.flatnonzero(grouping.labels != WITHDRAWN)
+    owners = threads.records.users[published]
+    groups = grouping.labels[published]
+    queries = _OrderedQueries(edited, published, len(threads.records))
     return AnonymizedClusters(
         threads=reader_of_tables(
-            pa.schema(
-                {"thread_id": pa.string(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}
-            ),
-            prefetch(_published_rows(queries, ids, groups, threads, params)),
+            pa.schema({"thread": pa.int64(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}),
+            prefetch(_published_rows(queries, published, groups, threads, params)),
         ),
-        ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(order, ids, owners, threads))),
+        ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(published, owners, threads))),
         cost=cost_table([cost], params),
         warnings=(*grouping.warnings, *grouping.notes),
-        published=len(order),
+        published=len(published),
         groups=len(sorted_unique(groups)),
         smallest_group=count_smallest_group(groups, owners),
     )
@@ -128,15 +122,15 @@ def count_smallest_group(groups: Ints, users: Ints) -> int:
 
 
 class _OrderedQueries:
-    """Queries of published threads, selected by positions in the order of thread ids."""
+    """Queries of published threads, selected by positions in the order of thread numbers."""
 
-    def __init__(self, edited: Queries, order: Ints, n: int) -> None:
-        position = np.full(n, len(order))  # withdrawn threads are last
-        position[order] = np.arange(len(order))
+    def __init__(self, edited: Queries, published: Ints, n: int) -> None:
+        position = np.full(n, len(published))  # withdrawn threads are last
+        position[published] = np.arange(len(published))
         query_positions = position[edited.threads]
         self.edited = edited
         self.query_order = np.argsort(query_positions, kind="stable")
-        self.offsets = offsets_of(np.bincount(query_positions, minlength=len(order)))
+        self.offsets = offsets_of(np.bincount(query_positions, minlength=len(published)))
 
     def slice(self, start: int, stop: int) -> tuple[Queries, Ints]:
         """Queries of the threads from start to stop, and the thread of each, counted from 0."""
@@ -146,11 +140,11 @@ class _OrderedQueries:
 
 
 def _published_rows(
-    ordered: _OrderedQueries, ids: ThreadIds, groups: Ints, threads: Threads, params: ReleaseParams
+    ordered: _OrderedQueries, published: Ints, groups: Ints, threads: Threads, params: ReleaseParams
 ) -> Iterator[pa.Table]:
     """One row per query, or one row per thread with its keywords."""
     vocabulary = pa.array(threads.keywords.vocabulary, pa.string())
-    for start, stop in _batch_bounds(len(ids)):
+    for start, stop in _batch_bounds(len(published)):
         queries, query_threads = ordered.slice(start, stop)
         if params.format == "sets":
             row_threads = np.arange(stop - start)
@@ -158,10 +152,10 @@ def _published_rows(
         else:
             row_threads = query_threads
             columns = _query_texts(queries, query_threads, vocabulary)
-        report_progress("threads written", stop, len(ids))
+        report_progress("threads written", stop, len(published))
         yield pa.table(
             {
-                "thread_id": hexadecimal(ids[start:stop]).take(pa.array(row_threads)),
+                "thread": published[start:stop][row_threads],
                 "group": groups[start:stop][row_threads],
                 **columns,
             }
@@ -183,24 +177,12 @@ def _keyword_sets(
     return {"keywords": list_column(rows, n, vocabulary.take(pa.array(words)))}
 
 
-def _ledger_rows(order: Ints, ids: ThreadIds, owners: Ints, threads: Threads) -> Iterator[pa.Table]:
-    """One row per published thread: its id, its number and its user."""
+def _ledger_rows(published: Ints, owners: Ints, threads: Threads) -> Iterator[pa.Table]:
+    """One row per published thread: its number and its user."""
     users = pa.array(threads.users, pa.string())
-    for start, stop in _batch_bounds(len(order)):
+    for start, stop in _batch_bounds(len(published)):
         names = users.take(pa.array(owners[start:stop]))
-        yield pa.table([hexadecimal(ids[start:stop]), order[start:stop], names], schema=LEDGER)
-
-
-def hexadecimal(ids: ThreadIds) -> pa.Array:
-    """Rows of bytes as hexadecimal text, without a Python object per row.
-
-    >>> hexadecimal(np.array([[0, 171], [16, 255]], np.uint8)).to_pylist()
-    ['00ab', '10ff']
-    """
-    n, width = ids.shape
-    offsets = np.arange(n + 1, dtype=np.int32) * (2 * width)
-    digits = np.ascontiguousarray(HEX_DIGITS[ids])
-    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(digits))
+        yield pa.table([published[start:stop], names], schema=LEDGER)
 
 
 def _batch_bounds(n: int) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,6 @@ from setanon_dagster.assets import build_setanon_assets, storage_key  # noqa: E4
 from setanon_dagster.config import SECRET  # noqa: E402
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
 from setanon_dagster.sources.source import Source  # noqa: E402
-from setanon_dagster.stages.anonymize import anonymize_clusters  # noqa: E402
 from setanon_dagster.translator import STAGES as DESCRIPTIONS  # noqa: E402
 from setanon_dagster.translator import SetanonTranslator, asset_specs  # noqa: E402
 
@@ -44,9 +43,9 @@ COLUMNS = {
         "items": "VARCHAR[]", "keys": "UBIGINT[]",
     },
     "anonymized_threads": {
-        "thread_id": TEXT, "group": INTEGER, "position": INTEGER, "query": TEXT,
+        "thread": INTEGER, "group": INTEGER, "position": INTEGER, "query": TEXT,
     },
-    "ledger": {"thread_id": TEXT, "thread": INTEGER, "user": TEXT},
+    "ledger": {"thread": INTEGER, "user": TEXT},
     "cost_report": {
         "k": INTEGER, "method": TEXT, "round": TEXT, "threads": INTEGER, "keywords": INTEGER,
         "additions": INTEGER, "deletions": INTEGER, "withdrawals": INTEGER,
@@ -203,28 +202,21 @@ def test_baskets_have_no_threads_stage_and_publish_sets(tmp_path):
 def test_secret_of_the_environment_determines_the_ids_and_is_stored_nowhere(
     release_copy, tmp_path, monkeypatch
 ):
-    clusters = stored_table(release_copy, "clusters")
-
     def thread_ids():
-        rows = anonymize_clusters(clusters, release_copy.params()).threads.read_all()
-        return rows["thread_id"].to_pylist()
+        return published_table(release_copy)["thread_id"].to_pylist()
 
     monkeypatch.setenv(SECRET, "canarysecret" * 2)
     result = materialize(release_copy, "anonymized_threads", "ledger", "cost_report", "release")
     assert result.success, result.failures
-    published = published_table(release_copy)["thread_id"].to_pylist()
-    assert len(published) == len(thread_ids())
-    assert not {*published} & {*thread_ids()}, "ids of the stage are not published"
+    with_secret = thread_ids()
     assert materialize(release_copy, "release").success
-    assert published_table(release_copy)["thread_id"].to_pylist() == published
+    assert thread_ids() == with_secret
     assert "canarysecret" not in result.events
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"canarysecret" in data for data in files)
-    with_secret = thread_ids()
     monkeypatch.setenv(SECRET, "")
-    random_ids = thread_ids()
-    assert not {*with_secret} & {*random_ids}
-    assert not {*random_ids} & {*thread_ids()}
+    assert materialize(release_copy, "release").success
+    assert not {*with_secret} & {*thread_ids()}
 
 
 def test_secret_of_wrong_length_or_invalid_unicode_is_not_quoted(release_copy, monkeypatch):

@@ -7,10 +7,10 @@ from pyarrow import parquet
 from setanon_core.errors import InvalidParameterError
 from setanon_dagster.gate.assign_ids import (
     KEY_FILE,
-    Renamed,
+    UnmatchedRows,
     id_key,
     stored_secret,
-    write_with_new_ids,
+    write_with_ids,
 )
 
 SECRET = b"made up for a test"
@@ -62,26 +62,26 @@ def test_a_stored_secret_of_another_length_is_refused(tmp_path, length):
         stored_secret(tmp_path)
 
 
-ROWS = [("u1", 0, "pine"), ("u1", 1, "straw"), ("u2", 0, "pine"), ("u3", 0, "fern")]
+ROWS = [(7, 0, "pine"), (7, 1, "straw"), (8, 0, "pine"), (9, 0, "fern")]
 
 
 def renamed(folder, rows, entries, form="queries", key=b"k" * 32):
     """Published rows and ledger with new ids, and the counts."""
     folder.mkdir(exist_ok=True)
     paths = [folder / f"{name}.parquet" for name in ("threads", "ledger", "public", "private")]
-    names = ["thread_id", "position", "query"] if form != "sets" else ["thread_id", "keywords"]
+    names = ["thread", "position", "query"] if form != "sets" else ["thread", "keywords"]
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     parquet.write_table(pa.table(columns), paths[0])
     ledger = zip(*entries, strict=True)
-    columns = dict(zip(["thread_id", "thread", "user"], map(list, ledger), strict=True))
+    columns = dict(zip(["thread", "user"], map(list, ledger), strict=True))
     parquet.write_table(pa.table(columns), paths[1])
-    counts = write_with_new_ids(
+    counts = write_with_ids(
         paths[0], paths[1], key, form, LIMITS, public=paths[2], private=paths[3]
     )
     return *(parquet.read_table(path).to_pylist() for path in paths[2:]), counts
 
 
-LEDGER = [("u1", 7, "ann"), ("u2", 8, "bob"), ("u3", 9, "ann")]
+LEDGER = [(7, "ann"), (8, "bob"), (9, "ann")]
 
 
 def test_rows_and_entries_get_the_same_new_ids_and_are_sorted_by_them(tmp_path):
@@ -91,48 +91,43 @@ def test_rows_and_entries_get_the_same_new_ids_and_are_sorted_by_them(tmp_path):
     new = {entry["thread_id"]: entry["thread"] for entry in ledger}
     assert user == {7: "ann", 8: "bob", 9: "ann"}
     assert len(new) == 3
-    assert not new.keys() & {"u1", "u2", "u3"}
     assert [entry["thread_id"] for entry in ledger] == sorted(new)
     keys = [(row["thread_id"], row["position"]) for row in published]
     assert keys == sorted(keys)
-    old = {7: "u1", 8: "u2", 9: "u3"}
-    restored = [(old[new[row["thread_id"]]], row["position"], row["query"]) for row in published]
+    restored = [(new[row["thread_id"]], row["position"], row["query"]) for row in published]
     assert sorted(restored) == sorted(ROWS)
     modes = [
         (tmp_path / f"{name}.parquet").stat().st_mode & 0o777 for name in ("public", "private")
     ]
     assert modes == [0o644, 0o600]
-    assert counts == Renamed(0, 0)
+    assert counts == UnmatchedRows(0, 0)
     assert counts.failures == []
 
 
-def test_ids_depend_on_the_key_and_not_on_the_ids_of_the_stage(tmp_path):
+def test_ids_depend_on_the_key_and_not_on_the_numbers_of_the_stage(tmp_path):
     first = renamed(tmp_path / "a", ROWS, LEDGER)
-    same = renamed(
-        tmp_path / "b",
-        [(f"x{row[0]}", *row[1:]) for row in ROWS],
-        [(f"x{entry[0]}", *entry[1:]) for entry in LEDGER],
-    )
+    others = [(row[0] * 10, *row[1:]) for row in ROWS], [(n * 10, user) for n, user in LEDGER]
+    same = renamed(tmp_path / "b", *others)
     other = renamed(tmp_path / "c", ROWS, LEDGER, key=b"l" * 32)
 
-    assert first[:2] == same[:2]
+    assert first[0] == same[0]
     assert not {r["thread_id"] for r in first[0]} & {r["thread_id"] for r in other[0]}
 
 
 def test_rows_without_an_entry_or_with_several_are_counted(tmp_path):
     _, _, without = renamed(tmp_path / "a", ROWS, LEDGER[1:])
-    _, _, several = renamed(tmp_path / "b", ROWS, [*LEDGER, ("u2", 10, "cem"), ("u3", 11, "dan")])
+    _, _, several = renamed(tmp_path / "b", ROWS, [*LEDGER, (8, "cem"), (9, "dan")])
 
-    assert without == Renamed(2, 0)
+    assert without == UnmatchedRows(2, 0)
     assert without.failures == [
         "the ledger must have one entry for the thread of each row; 2 rows have none"
     ]
-    assert several == Renamed(0, 2)
+    assert several == UnmatchedRows(0, 2)
     assert several.failures[0].endswith("2 rows have several")
 
 
 def test_sets_are_written_without_positions(tmp_path):
-    rows = [("u1", ["pine", "straw"]), ("u2", ["pine", "straw"]), ("u3", ["fern"])]
+    rows = [(7, ["pine", "straw"]), (8, ["pine", "straw"]), (9, ["fern"])]
 
     published, ledger, counts = renamed(tmp_path, rows, LEDGER, form="sets")
 

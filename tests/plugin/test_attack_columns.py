@@ -121,7 +121,7 @@ def test_tables_that_do_not_belong_together_are_refused_without_data():
         attack_data(clusters, released.published, released.ledger.slice(1), 2)
     rows = released.published
     unordered = pa.concat_tables([rows.slice(1), rows])
-    with pytest.raises(MalformedInputError, match="sorted by thread id") as shuffled:
+    with pytest.raises(MalformedInputError, match="sorted by thread") as shuffled:
         attack_data(clusters, unordered, None, 2)
     for error in (unsorted, missing, shuffled):
         assert not [word for word in (*WORDS, "user0") if word in str(error.value)]

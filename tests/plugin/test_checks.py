@@ -136,7 +136,7 @@ def test_broken_promises_block_the_release_and_show_no_data(tmp_path):
     broken = {
         "every_list_has_k_users",
         "every_set_has_k_users",
-        "thread_ids_are_unique",
+        "threads_are_unique",
         "no_user_or_time_column",
     }
     assert failed(results) == broken

@@ -10,7 +10,14 @@ from setanon_dagster.quality.promises import PROMISES  # noqa: E402
 from setanon_dagster.quality.release_counts import STAGE_COLUMNS  # noqa: E402
 from setanon_dagster.quality.validation import outcome_of  # noqa: E402
 
-IDS = {"rows": 9, "distinct_rows": 9, "ids": 3, "distinct_ids": 3, "malformed": 0, "unmatched": 0}
+ENTRIES = {
+    "rows": 9,
+    "distinct_rows": 9,
+    "entries": 3,
+    "distinct_entries": 3,
+    "malformed": 0,
+    "unmatched": 0,
+}
 COLUMNS_OF_QUERIES = {
     "name": list(STAGE_COLUMNS["queries"]),
     "type": list(STAGE_COLUMNS["queries"].values()),
@@ -34,7 +41,7 @@ FIGURES = {
 K_USERS = custom.ExpectEverySetToHaveKUsers(k=3)
 LISTS = custom.ExpectEveryListToHaveKUsers(k=3)
 OWNERS = custom.ExpectEveryKeywordToHaveOwners(min_owners=3)
-UNIQUE = custom.ExpectThreadIdsToBeUniqueAndWellFormed()
+UNIQUE = custom.ExpectThreadsToBeUniqueAndWellFormed()
 ONLY = custom.ExpectOnlyColumnsOfTheRelease(format="queries")
 ACCOUNTED = custom.ExpectEveryRowToBeAccountedFor()
 EDITS = custom.ExpectEditsToMatchTheCostReport()
@@ -52,8 +59,8 @@ GOOD = [
     (OWNERS, {"owners": [3, 40], "keywords": [5, 1]}),
     (OWNERS, {"owners": [0], "keywords": [0]}),
     (custom.ExpectEveryKeywordToHaveOwners(min_owners=0), {"owners": [1], "keywords": [5]}),
-    (UNIQUE, {name: [count] for name, count in IDS.items()}),
-    (UNIQUE, {name: [0] for name in IDS}),
+    (UNIQUE, {name: [count] for name, count in ENTRIES.items()}),
+    (UNIQUE, {name: [0] for name in ENTRIES}),
     (ONLY, COLUMNS_OF_QUERIES),
     (custom.ExpectOnlyColumnsOfTheRelease(format="sets"), COLUMNS_OF_SETS),
     (ACCOUNTED, STAGES),
@@ -72,19 +79,19 @@ BAD = [
     (OWNERS, {"owners": [0, 3], "keywords": [1, 1]}),
     (OWNERS, {"owners": [3], "keywords": [0]}),
     *(
-        (UNIQUE, {name: [count] for name, count in changed(IDS, **{wrong: n}).items()})
+        (UNIQUE, {name: [count] for name, count in changed(ENTRIES, **{wrong: n}).items()})
         for wrong, n in [
             ("rows", 10),
             ("rows", 8),
             ("distinct_rows", 8),
-            ("ids", 4),
-            ("distinct_ids", 2),
+            ("entries", 4),
+            ("distinct_entries", 2),
             ("malformed", 1),
             ("unmatched", 1),
         ]
     ),
-    (UNIQUE, {name: [count] for name, count in {**IDS, "rows": 2, "distinct_rows": 2}.items()}),
-    (UNIQUE, {name: [count, count] for name, count in IDS.items()}),
+    (UNIQUE, {name: [count] for name, count in {**ENTRIES, "rows": 2, "distinct_rows": 2}.items()}),
+    (UNIQUE, {name: [count, count] for name, count in ENTRIES.items()}),
     (
         ONLY,
         {
@@ -176,7 +183,7 @@ def test_a_result_without_counts_is_boolean_only(validate):
 
 
 def test_strings_of_a_batch_are_not_in_the_result(validate):
-    batch = {"name": ["canaryname", "thread_id"], "type": ["canarytype", "VARCHAR"]}
+    batch = {"name": ["canaryname", "thread"], "type": ["canarytype", "VARCHAR"]}
     assert "canary" not in str(validate(ONLY.copy(), batch))
     stages = changed(STAGES, stage=["canary", "release"], kept=[0, 0])
     assert "canary" not in str(validate(ACCOUNTED.copy(), stages))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 dg = pytest.importorskip("dagster")
@@ -175,11 +174,9 @@ FAULTS = {
     "no user column": ("ledger", lambda table: table.drop_columns("user")),
     "keywords that no user typed": ("clusters", without_words),
     "no clusters": ("clusters", lambda table: table.slice(0, 0)),
-    "ids that are not hashes": (
+    "the number of the group as thread": (
         "anonymized_threads",
-        lambda table: table.set_column(
-            0, "thread_id", pc.utf8_lpad(table["group"].cast("string"), 4)
-        ),
+        lambda table: table.set_column(0, "thread", table["group"]),
     ),
     "cost of another k": ("cost_report", lambda t: t.set_column(0, "k", [[2] * len(t)])),
 }

@@ -107,7 +107,7 @@ def test_certificate_and_data_sheet_contain_no_keyword_user_or_path(tmp_path):
 FAULTS = {
     "one user for all threads": (
         "ledger",
-        lambda t: t.set_column(2, "user", [["canaryuser0"] * len(t)]),
+        lambda t: t.set_column(1, "user", [["canaryuser0"] * len(t)]),
     ),
     "a thread without ledger entry": ("ledger", lambda t: t.slice(1)),
     "a ledger entry without thread": ("anonymized_threads", lambda t: t.slice(1)),
@@ -300,7 +300,7 @@ def test_ledger_with_wrong_users_is_refused(tmp_path):
     paths = stage_files(tmp_path / "in")
     ledger = parquet.read_table(paths["ledger"])
     users = ledger["user"].to_pylist()
-    wrong = ledger.set_column(2, "user", pa.array(users[1:] + users[:1]))
+    wrong = ledger.set_column(1, "user", pa.array(users[1:] + users[:1]))
     parquet.write_table(wrong, paths["ledger"])
 
     with pytest.raises(NotAnonymousError, match="must name the user of each thread") as caught:

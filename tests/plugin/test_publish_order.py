@@ -24,7 +24,7 @@ def replace_before(monkeypatch, step, old, new):
     monkeypatch.setattr(gate, step, replace_and_call)
 
 
-STEPS = ("write_with_new_ids", "verify_file", "wrong_ledger_entries", "counted_unit")
+STEPS = ("write_with_ids", "verify_file", "wrong_ledger_entries", "counted_unit")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -66,17 +66,17 @@ def test_bytes_do_not_depend_on_row_groups_cores_or_order(tmp_path):
         stage, ledger = tmp_path / "stage.parquet", tmp_path / "ledger.parquet"
         with duckdb.connect() as connection:
             connection.sql(
-                f"""SELECT printf('%032x', n // 3) AS thread_id, 0 AS "group", n % 3 AS position,
+                f"""SELECT n // 3 AS thread, 0 AS "group", n % 3 AS position,
                     'pine ' || n % 977 AS query FROM range(150000) AS rows(n) ORDER BY {order}"""  # noqa: S608
             ).write_parquet(str(stage), row_group_size=5_000 if order == "n" else 200_000)
             connection.sql(
-                f"""SELECT printf('%032x', n) AS thread_id, n AS thread, 'user' AS "user"
+                f"""SELECT n AS thread, 'user' AS "user"
                     FROM range(50000) AS rows(n) ORDER BY {order}"""  # noqa: S608
             ).write_parquet(str(ledger))
         for cores in (1, 3):
             limits = {"cores": cores, "memory": None, "spill": tmp_path}
             targets = {"public": tmp_path / "public", "private": tmp_path / "private"}
-            gate.write_with_new_ids(stage, ledger, b"key", "queries", limits, **targets)
+            gate.write_with_ids(stage, ledger, b"key", "queries", limits, **targets)
             files.append([target.read_bytes() for target in targets.values()])
     assert files == files[:1] * 4
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
-from support.reports import CENTERS, GROUPS, stage_certificate, thread_id, write_stages
+from support.reports import CENTERS, GROUPS, stage_certificate, write_stages
 
 from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.build import report_of
@@ -45,7 +45,7 @@ def test_threads_of_each_kind_are_shown(stages):
 
 def test_set_is_shown_as_one_query(stages):
     sets = [
-        {"thread_id": thread_id(thread), "group": group, "keywords": CENTERS[group].split()}
+        {"thread": thread, "group": group, "keywords": CENTERS[group].split()}
         for thread, group in GROUPS.items()
     ]
     parquet.write_table(pa.Table.from_pylist(sets), stages["anonymized_threads"])

@@ -82,10 +82,6 @@ MUTATIONS = {
         ("threads", "query", lambda queries: ["pine bark", *queries[1:]]),
         {"lost_rows": 1, "added_rows": 1, "wrong_words": 1},
     ),
-    "a time": (
-        ("raw_log", "time", lambda times: [times[1], *times[1:]]),
-        {"lost_rows": 1, "added_rows": 1},
-    ),
     "a row counted twice in the source": (
         ("raw_log", "user", lambda users: [None, *users[1:]]),
         {"lost_rows": 1, "added_rows": 1},

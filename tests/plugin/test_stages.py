@@ -45,9 +45,9 @@ RAW = pa.schema([("user", pa.string()), ("time", pa.timestamp("us")), ("query", 
 QUERIES = ["pine straw", "pine straw mulch", "straw", "garden hose", "hosé", "", "pyne straw", "…"]
 PIECES = st.sampled_from([*"aZ9 .-\n\t'", "é", "\u212a", "İ", "\0", "ß", "²"])
 COLUMNS = {
-    "queries": ["thread_id", "group", "position", "query"],
-    "edited": ["thread_id", "group", "position", "query"],
-    "sets": ["thread_id", "group", "keywords"],
+    "queries": ["thread", "group", "position", "query"],
+    "edited": ["thread", "group", "position", "query"],
+    "sets": ["thread", "group", "keywords"],
 }
 COST = [
     "k", "method", "round", "threads", "keywords", "additions", "deletions", "withdrawals",
@@ -98,16 +98,28 @@ PARAMS = st.builds(
 )
 
 
+def rows_by_user(names, users, row_names, *columns):
+    """The user and the rows of each thread, sorted."""
+    rows = {name: [] for name in names}
+    for name, *row in zip(row_names, *columns, strict=True):
+        rows[name].append(row)
+    return sorted((user, rows[name]) for name, user in zip(names, users, strict=True))
+
+
 def assert_equal(tables, result):
     release, ledger, cost = result.release, result.ledger, result.cost
-    assert tables.threads["thread_id"].to_pylist() == list(release.thread_ids)
     if isinstance(release, QueryRelease):
-        assert tables.threads["position"].to_pylist() == list(release.positions)
-        assert tables.threads["query"].to_pylist() == list(release.queries)
+        columns, expected = ("position", "query"), (release.positions, release.queries)
     else:
-        assert tables.threads["keywords"].to_pylist() == list(map(list, release.keywords))
-    assert tables.ledger["thread_id"].to_pylist() == list(ledger.thread_ids)
-    assert tables.ledger["user"].to_pylist() == list(ledger.users)
+        columns, expected = ("keywords",), (map(list, release.keywords),)
+    names, users = (tables.ledger[name].to_pylist() for name in ("thread", "user"))
+    columns = [tables.threads[name].to_pylist() for name in ("thread", *columns)]
+    assert columns[0] == sorted(columns[0])
+    assert names == sorted({*columns[0]})
+    # Threads have other names and another order in the core.
+    assert rows_by_user(names, users, *columns) == rows_by_user(
+        ledger.thread_ids, ledger.users, release.thread_ids, *expected
+    )
     total = tables.cost.to_pylist()[-1]
     flips = cost.certificate.cost
     assert (total["round"], total["k"]) == (TOTAL, cost.k)

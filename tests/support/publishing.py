@@ -1,7 +1,5 @@
 """Small stage files for the gate, and a call of `publish` with them."""
 
-from hashlib import md5
-
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -18,33 +16,30 @@ COST = {
 def stage_files(folder, form="sets", users=K, threads=9, word="canaryword"):
     """Write the stages of threads with two sets; the users take turns in each set. Return paths."""
     folder.mkdir(exist_ok=True)
-    rows = sorted(
-        (md5(b"%d" % n, usedforsecurity=False).hexdigest(), n % 2, n // 2 % users, n)
-        for n in range(threads * 2)
-    )
+    numbers = list(range(threads * 2))
     sets = [[word], ["canaryother", word]]
-    ids = [name for name, _, _, _ in rows]
-    table = {"thread_id": ids, "group": [group for _, group, _, _ in rows]}
+    table = {"thread": numbers, "group": [n % 2 for n in numbers]}
     if form == "sets":
-        table["keywords"] = [sets[group] for _, group, _, _ in rows]
+        table["keywords"] = [sets[n % 2] for n in numbers]
     else:
-        table["position"] = [0] * len(ids)
-        table["query"] = [" ".join(sets[group]) for _, group, _, _ in rows]
-    user_column = [f"canaryuser{user}" for _, _, user, _ in rows]
+        table["position"] = [0] * len(numbers)
+        table["query"] = [" ".join(sets[n % 2]) for n in numbers]
+    user_column = [f"canaryuser{n // 2 % users}" for n in numbers]
+    names = [f"{user}-{n}" for n, user in enumerate(user_column)]
     tables = {
         "anonymized_threads": table,
-        "ledger": {"thread_id": ids, "thread": [n for *_, n in rows], "user": user_column},
+        "ledger": {"thread": numbers, "user": user_column},
         "clusters": {
-            "thread": [n for *_, n in rows],
+            "thread": numbers,
             "user": user_column,
-            "name": [f"{user}-{n}" for user, (*_, n) in zip(user_column, rows, strict=True)],
-            "words": [sets[1]] * len(ids),
+            "name": names,
+            "words": [sets[1]] * len(numbers),
         },
         "raw_baskets": {
-            "record": [f"{user}-{n}" for user, (*_, n) in zip(user_column, rows, strict=True)] * 2,
-            "item": ["canaryother"] * len(ids) + [word] * len(ids),
+            "record": names * 2,
+            "item": ["canaryother"] * len(numbers) + [word] * len(numbers),
             "user": user_column * 2,
-            "line": list(range(2 * len(ids))),
+            "line": list(range(2 * len(numbers))),
         },
         "cost_report": {name: [5, value] for name, value in COST.items()}
         | {"k": [K, K], "method": ["best"] * 2, "round": ["star", "total"]},

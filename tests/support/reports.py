@@ -89,10 +89,6 @@ GROUPS = {0: 0, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 8: 0}
 ROUNDS = [("star", 3, 9, 4), ("reassign", 1, 9, 2), ("total", 1, 11, 2)]
 
 
-def thread_id(thread):
-    return f"{thread:032x}"
-
-
 def write_stages(folder):
     """Write the stage files of the small release; return their paths by stage."""
     tables = {
@@ -102,11 +98,11 @@ def write_stages(folder):
             for thread, (user, text) in TYPED.items()
         ],
         "ledger": [
-            {"thread_id": thread_id(thread), "thread": thread, "user": TYPED[thread][0]}
+            {"thread": thread, "user": TYPED[thread][0]}
             for thread in GROUPS
         ],
         "anonymized_threads": [
-            {"thread_id": thread_id(thread), "group": group, "position": 0, "query": CENTERS[group]}
+            {"thread": thread, "group": group, "position": 0, "query": CENTERS[group]}
             for thread, group in GROUPS.items()
         ],
         "cost_report": [

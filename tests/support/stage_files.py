@@ -26,16 +26,15 @@ GOOD = {
     "clusters": """SELECT line - 1 AS thread, user, user || '-0' AS name,
         string_split(query, ' ') AS words, [len(string_split(query, ' '))::INTEGER] AS lengths,
         list_sort(string_split(query, ' ')) AS items, [1, line]::UBIGINT[] AS keys FROM typed""",
-    "anonymized_threads": """SELECT md5(line::VARCHAR) AS thread_id, 0::BIGINT AS "group",
+    "anonymized_threads": """SELECT line - 1 AS thread, 0::BIGINT AS "group",
         0::BIGINT AS position, 'canaryword straw' AS query FROM typed WHERE line < 4""",
-    "ledger": """SELECT md5(line::VARCHAR) AS thread_id, line - 1 AS thread, user
-        FROM typed WHERE line < 4""",
+    "ledger": """SELECT line - 1 AS thread, user FROM typed WHERE line < 4""",
     "cost_report": """SELECT 3 AS k, 'best' AS method, round, 4 AS threads, 8 AS keywords,
         0 AS additions, 2 AS deletions, 1 AS withdrawals, 0 AS respellings, 2 AS lower_bound,
         1.0 AS factor, 0.75 AS retained FROM (VALUES ('star'), ('total')) rounds(round)""",
 }
 AS_SETS = {
-    "anonymized_threads": """SELECT md5(line::VARCHAR) AS thread_id, 0::BIGINT AS "group",
+    "anonymized_threads": """SELECT line - 1 AS thread, 0::BIGINT AS "group",
         ['canaryword', 'straw'] AS keywords FROM typed WHERE line < 4"""
 }
 ALL_WITHDRAWN = {

@@ -179,11 +179,11 @@ def invalid_threads(folder: Path) -> Iterator[None]:
 def with_smaller_group(threads: Table) -> Table:
     """The threads, with one thread of a smallest group moved to a largest group by its query."""
     groups: dict[int, set[str]] = {}
-    rows = threads.select(["thread_id", "group", "query"]).to_pylist()
+    rows = threads.select(["thread", "group", "query"]).to_pylist()
     for row in rows:
-        groups.setdefault(row["group"], set()).add(row["thread_id"])
+        groups.setdefault(row["group"], set()).add(row["thread"])
     *_, largest = ordered = sorted(groups, key=lambda group: (len(groups[group]), group))
     victim = min(groups[ordered[0]])
     other = next(row["query"] for row in rows if row["group"] == largest)
-    queries = [other if row["thread_id"] == victim else row["query"] for row in rows]
+    queries = [other if row["thread"] == victim else row["query"] for row in rows]
     return threads.set_column(threads.column_names.index("query"), "query", [queries])
