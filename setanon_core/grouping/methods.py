@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.records import Records
 from setanon_core.grouping.flip import flip_cost
-from setanon_core.grouping.improve.duplicates import surplus_duplicates
+from setanon_core.grouping.improve.duplicates import add_surplus, surplus_duplicates
 from setanon_core.grouping.improve.local_search import local_search, perturb
 from setanon_core.grouping.improve.reassign import reassign
 from setanon_core.grouping.improve.reopen import reopen
@@ -113,21 +113,30 @@ def group(records: Records, params: Params) -> Grouping:
         labels = np.full(len(records), WITHDRAWN)
         only_round = Round("too few users", _cost(records, labels, params))
         return Grouping(labels, proven_optimal=True, rounds=(only_round,))
-    recipe = RECIPES[params.method]
-    starts = recipe.starts
-    if params.grouper is not None:
-        starts = (Start(GROUPERS[params.grouper]),)
+    starts, steps = _starts(params), RECIPES[params.method].steps
     if params.method == "paper":
         return _run_grouper(starts[0].grouper, records, params)
     surplus = surplus_duplicates(records, params)
     # Thousands of small matrix products: with more than one core, BLAS is slower.
     with _blas().limit(limits=1, user_api="blas"):
-        best = cheapest(records.subset(np.flatnonzero(~surplus)), params, starts, recipe.steps)
-    labels = np.empty(len(records), np.int64)
-    labels[~surplus] = best.labels
-    # One group per set; Algorithm 1 merges it with other groups of the same center.
-    labels[surplus] = best.labels.max() + 1 + records.ranks[surplus]
+        best = cheapest(records.subset(np.flatnonzero(~surplus)), params, starts, steps)
+    labels = add_surplus(records, surplus, best.labels)
     return replace(best, labels=labels, proven_optimal=best.proven_optimal and not surplus.any())
+
+
+def first_groups(records: Records, params: Params, total: int) -> Grouping:
+    """The cheapest start for a part of `total` records, without the steps that improve it.
+
+    Which starts apply is decided by `total`, so that it does not depend on the part.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        return cheapest(records, params, _starts(params), (), total)
+
+
+def _starts(params: Params) -> tuple[Start, ...]:
+    if params.grouper is not None:
+        return (Start(GROUPERS[params.grouper]),)
+    return RECIPES[params.method].starts
 
 
 def group_within(records: Records, params: Params, clusters: Ints) -> Grouping:
@@ -159,19 +168,27 @@ def _blas() -> ThreadpoolController:
 
 
 def cheapest(
-    records: Records, params: Params, starts: tuple[Start, ...], steps: tuple[Step, ...]
+    records: Records,
+    params: Params,
+    starts: tuple[Start, ...],
+    steps: tuple[Step, ...],
+    total: int | None = None,
 ) -> Grouping:
-    """Run and improve every applicable start; return the cheapest result."""
+    """Run and improve every start that applies to `total` records; return the cheapest result.
+
+    `total` is by default the number of these records.
+    """
+    total = len(records) if total is None else total
     records = MinedRecords.from_records(records, min_center_support(params))
     results = []
     for start in starts:
-        if len(records) > start.max_records or params.operations not in start.operations:
+        if total > start.max_records or params.operations not in start.operations:
             continue
         grouping = _run_grouper(start.grouper, records, params)
         if grouping.proven_optimal:
             return grouping
         for step in steps:
-            if len(records) > step.max_records:
+            if total > step.max_records:
                 continue
             labels = step.improver(records, grouping.labels, params)
             finished = Round(step.improver.__name__, _cost(records, labels, params))

@@ -7,6 +7,7 @@ Guarantee:  every group has at least k users, every published item at least `min
             contain each published set; this is checked too.
 Complexity: that of the grouper.
 Deviation:  that of the grouper; records are sorted first, so that input order does not matter.
+            `best` groups very many records place by place: see `group_in_places`.
 """
 
 from dataclasses import replace
@@ -27,6 +28,8 @@ from setanon_core.grouping.superset_users import SupersetUsers
 from setanon_core.grouping.typed_centers import typed_centers
 from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import Params
+from setanon_core.partition.group_in_places import group_in_places
+from setanon_core.partition.plan import count_places
 from setanon_core.runtime.executor import submit
 
 
@@ -45,7 +48,10 @@ def anonymize_records(
     ordered = _reorder(stripped.records, order)
     stripped = replace(stripped, records=ordered)  # frees the unordered copy
     remaining_bound = submit(lower_bound, ordered.without_vocabulary(), params)
-    if clusters is None:
+    places = count_places(len(ordered))
+    if clusters is None and params.method == "best" and places > 1:
+        grouping = group_in_places(ordered, params, places)
+    elif clusters is None:
         grouping = group(ordered, params)
     else:
         grouping = group_within(ordered, params, clusters[stripped.positions[order]])

@@ -28,6 +28,9 @@ ROUNDS: Final[Mapping[str, str]] = {
     "reopen": "new groups where they save most",
     "reassign": "threads reassigned to nearer groups",
     "perturb": "perturbation and local search",
+    "group_places": "groups from frequent itemsets, place by place",
+    "move_between_places": "threads moved to nearer groups of other places",
+    "reopen_between_places": "new groups of threads of several places",
     "typed_centers": "sets replaced by those that k users typed",
 }
 

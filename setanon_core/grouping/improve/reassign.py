@@ -63,13 +63,24 @@ def move_to_nearest(records: Records, rows: Ints, centers: Sets, params: Params)
     """
     if len(centers) == 0:
         return None
-    first, _, ranks = records.distinct
-    distinct = records.take(first)
     saving = savings(records, rows, centers)
-    min_saving = np.full(len(distinct), np.iinfo(np.int64).max)
+    target, target_saving = compare_with_centers(records, saving, centers, params)
+    return make_moves(records, rows, target, target_saving - saving, params.k)
+
+
+def compare_with_centers(
+    sets: Sets, saving: Ints, centers: Sets, params: Params
+) -> tuple[Ints, Ints]:
+    """The center with the greatest saving for each set that saves `saving` now, and this saving.
+
+    Equal sets are compared once. Where no center saves more than now, the result may be a center
+    that saves at most as much, or withdrawal.
+    """
+    first, _, ranks = sets.distinct
+    min_saving = np.full(len(first), np.iinfo(np.int64).max)
     np.minimum.at(min_saving, ranks, saving)
-    target, target_saving = nearest_centers(distinct, centers, params, min_saving)
-    return _move(records, rows, target[ranks], target_saving[ranks] - saving, params.k)
+    target, target_saving = nearest_centers(sets.take(first), centers, params, min_saving)
+    return target[ranks], target_saving[ranks]
 
 
 def nearest_centers(
@@ -175,7 +186,7 @@ def savings(records: Records, rows: Ints, centers: Sets) -> Ints:
     return saving
 
 
-def _move(records: Records, rows: Ints, target: Ints, gain: Ints, k: int) -> Ints | None:
+def make_moves(records: Records, rows: Ints, target: Ints, gain: Ints, k: int) -> Ints | None:
     """Make the moves with positive gain, greatest first, while k users remain; None: no move."""
     movable = np.flatnonzero((gain > 0) & (target != rows))
     membership = Membership(records, rows, k)

@@ -41,18 +41,27 @@ def reopen(records: Records, labels: Ints, params: Params) -> Ints:
     if params.operations == "additions":
         return labels
     rows, centers = flip(records, labels, params.operations)
-    saving = savings(records, rows, centers)
+    return open_centers(records, rows, savings(records, rows, centers), params, len(centers))
+
+
+def open_centers(
+    records: Records, rows: Ints, saving: Ints, params: Params, next_label: int
+) -> Ints:
+    """Return `rows` with new labels, from `next_label` on, for the members of new groups.
+
+    `saving` is what each record saves if it stays: at its center or, for a record without a center
+    in `rows`, anywhere else. 0: withdrawn.
+    """
     membership = Membership(records, rows, params.k)
     distinct, itemsets = mine(records, min_center_support(params))
     if len(itemsets.sets) == 0:
-        return labels
+        return rows
     candidates = CandidateRecords(distinct, itemsets, saving, membership.may_leave)
     gains = _Gains(distinct, itemsets, saving, candidates)
     builder = _GroupBuilder(records.users, saving, membership, candidates, params.k)
     if params.operations == "both":
-        builder.withdrawn = np.flatnonzero(rows == WITHDRAWN).tolist()
+        builder.withdrawn = np.flatnonzero((rows == WITHDRAWN) & (saving == 0)).tolist()
     moved = rows.copy()
-    next_label = len(centers)
     for c, subsets in _promising_centers(itemsets, gains, candidates, builder, params):
         members = builder.members(int(itemsets.sets.sizes[c]), gains.of(c), (c, *subsets))
         if members:

@@ -1,0 +1,1 @@
+"""Partition plan: records are grouped place by place, for logs that do not fit into memory."""

@@ -1,0 +1,114 @@
+"""The plan: parents, the line of items, and the cut by weight."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.oracles import random_records
+
+from setanon_core.columns.records import Records
+from setanon_core.params import Params
+from setanon_core.partition.content_hashes import record_hashes, set_hashes
+from setanon_core.partition.group_in_places import count_itemsets, place_records
+from setanon_core.partition.itemset_counts import Counts
+from setanon_core.partition.place_columns import renumber_items, rows_by_place
+from setanon_core.partition.plan import PLACE, Plan, count_places, cut, depth_first, find_parents
+
+
+def test_the_number_of_places_follows_from_the_number_of_records():
+    assert [count_places(n) for n in (0, 1, PLACE, PLACE + 1, 3 * PLACE)] == [0, 1, 1, 2, 3]
+
+
+def test_the_parent_is_the_more_frequent_item_most_often_beside():
+    frequent = count_itemsets(Records.from_sets([{0, 1, 2}, {1, 2}, {2}]), 1)
+    # Item 0 is beside item 1 twice and beside item 2 twice: the rarer one is its parent.
+    neighbours = Counts(np.array([1, 2, 5]), np.array([2, 2, 1]))
+    assert find_parents(frequent, neighbours).tolist() == [1, 2, -1]
+    neighbours = Counts(np.array([1, 2]), np.array([2, 3]))
+    assert find_parents(frequent, neighbours).tolist() == [2, -1, -1]
+
+
+@given(st.lists(st.integers(-1, 1000), max_size=40), st.randoms(use_true_random=False))
+def test_descendants_follow_their_ancestor_in_the_line(draws, random):
+    # The parent of each item is an earlier one of a random order.
+    order = list(range(len(draws)))
+    random.shuffle(order)
+    parents = np.full(len(draws), -1)
+    for position, draw in enumerate(draws):
+        parents[order[position]] = -1 if draw < 0 or position == 0 else order[draw % position]
+    line = depth_first(parents).tolist()
+    assert sorted(line) == list(range(len(draws)))
+
+    def ancestors(item):
+        while item >= 0:
+            yield item
+            item = int(parents[item])
+
+    for item in range(len(draws)):
+        family = [line.index(other) for other in range(len(draws)) if item in ancestors(other)]
+        assert sorted(family) == list(range(line.index(item), line.index(item) + len(family)))
+
+
+@given(st.lists(st.integers(0, 200), min_size=1, max_size=60), st.integers(1, 12))
+def test_no_place_is_heavier_than_three_times_the_mean(weights, places):
+    weight = np.array(weights)
+    first, count = cut(weight, places)
+    assert (first >= 0).all()
+    assert (count >= 1).all()
+    assert (first + count <= places).all()
+    mean = max(sum(weights), 1) / places
+    load = np.zeros(places)
+    for w, low, n in zip(weights, first.tolist(), count.tolist(), strict=True):
+        load[low : low + n] += w / n
+        assert n == max(w * places // max(sum(weights), 1), 1)
+    assert load.max() <= 3 * mean + 1e-9
+
+
+@given(st.lists(st.integers(0, 10), min_size=1, max_size=60), st.integers(1, 4))
+def test_light_items_are_cut_in_order_into_places_of_at_most_twice_the_mean(weights, places):
+    weight = np.array([*weights, *[10] * places])
+    first, count = cut(weight, places)
+    assert (np.diff(first) >= 0).all()
+    assert (count == 1).all() or weight.max() * places > weight.sum()
+    if (count == 1).all():
+        assert np.bincount(first, weight).max() <= 2 * weight.sum() / places
+
+
+def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
+    plan = Plan(5, np.array([0, 1]), np.array([1, 4]))
+    hashes = record_hashes(Records.from_sets([{0, i} for i in range(1, 400)]))
+    heavy = plan.place_of(np.full(399, 1), hashes)
+    assert np.bincount(heavy, minlength=5).tolist()[0] == 0
+    assert np.bincount(heavy).min(initial=400, where=np.arange(5) > 0) > 60
+    assert set(plan.place_of(np.full(399, 0), hashes).tolist()) == {0}
+    assert set(plan.place_of(np.full(399, -1), hashes).tolist()) == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("places", [1, 2, 7])
+def test_every_record_has_exactly_one_place_and_equal_first_wishes_share_it(places):
+    records = random_records(np.random.default_rng(1), 300, 8, 100)
+    placed = place_records(records, Params(3), places)
+    parts = rows_by_place(placed.choices[:, 0], places)
+    assert len(parts) == places
+    assert sorted(np.concatenate(parts).tolist()) == list(range(300))
+    light = placed.plan.count[placed.wishes.homes[:, 0]] == 1
+    wished = light & (placed.wishes.level >= 0)
+    wish = placed.wishes.level[wished] * 1000 + placed.wishes.itemset[wished]
+    pairs = np.unique(np.column_stack((wish, placed.choices[wished, 0])), axis=0)
+    assert len(pairs) == len(np.unique(wish))
+
+
+def test_set_hashes_depend_on_the_items_alone():
+    records = Records.from_sets([{1, 2}, {2}, {1, 2}, set()], "abca")
+    hashes = set_hashes(records)
+    assert hashes[0] == hashes[2]
+    assert len(np.unique(hashes)) == 3
+    assert len(np.unique(record_hashes(records))) == 4
+
+
+def test_items_are_renumbered_together_and_in_order():
+    left, right = (
+        Records.from_columns(items, [0, len(items)], vocabulary=range(10))
+        for items in ([5, 9], [7, 9])
+    )
+    assert [sets.items.tolist() for sets in renumber_items(left, right)] == [[0, 2], [1, 2]]
