@@ -66,16 +66,15 @@ def group_in_places(records: Records, params: Params, places: int) -> Grouping:
     make its place larger than the others.
     """
     surplus = surplus_duplicates(records, params)
-    grouping = _group(
-        place_records(records.subset(np.flatnonzero(~surplus)), params, places), params
-    )
+    remaining = records.subset(np.flatnonzero(~surplus))
+    placed = place_records(remaining, count_itemsets(remaining, params.k), places)
+    grouping = group_placed(placed, params)
     labels = add_surplus(records, surplus, grouping.labels)
     return Grouping(labels, notes=grouping.notes, rounds=grouping.rounds)
 
 
-def place_records(records: Records, params: Params, places: int) -> PlacedRecords:
-    """Count itemsets, find the wishes, and plan the places."""
-    frequent = count_itemsets(records, params.k)
+def place_records(records: Records, frequent: FrequentItemsets, places: int) -> PlacedRecords:
+    """Find the wishes of the records, and plan the places."""
     columns = zip(*(find_wishes(part, frequent) for part in _parts(records)), strict=True)
     wishes = Wishes(*map(np.concatenate, columns))
     first_home = wishes.homes[:, 0]
@@ -100,7 +99,7 @@ def _parts(sets: Sets) -> Iterator[Sets]:
         yield sets.take(np.arange(low, min(low + RECORDS_AT_ONCE, len(sets))))
 
 
-def _group(placed: PlacedRecords, params: Params) -> Grouping:
+def group_placed(placed: PlacedRecords, params: Params) -> Grouping:
     """First groups, then the visits; a visit that does not lower the cost is undone."""
     records = placed.records
     labels, notes = group_places(placed, params)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from support.oracles import random_records
 
 from setanon_core.columns.records import Records
-from setanon_core.params import Params
 from setanon_core.partition.content_hashes import record_hashes, set_hashes
 from setanon_core.partition.group_in_places import count_itemsets, place_records
 from setanon_core.partition.itemset_counts import Counts
@@ -87,7 +86,7 @@ def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
 @pytest.mark.parametrize("places", [1, 2, 7])
 def test_every_record_has_exactly_one_place_and_equal_first_wishes_share_it(places):
     records = random_records(np.random.default_rng(1), 300, 8, 100)
-    placed = place_records(records, Params(3), places)
+    placed = place_records(records, count_itemsets(records, 3), places)
     parts = rows_by_place(placed.choices[:, 0], places)
     assert len(parts) == places
     assert sorted(np.concatenate(parts).tolist()) == list(range(300))
