@@ -14,9 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints
+from setanon_core.columns.arrays import Ints, Keys
 from setanon_core.columns.sets import Sets
 from setanon_core.keywords.clusters import cluster_keys, number_clusters
+from setanon_core.keywords.identity import item_names
 from setanon_core.keywords.minhash import word_hashes
 from setanon_core.keywords.spelling import common_spellings
 from setanon_core.model.groups import Anonymized
@@ -26,9 +27,14 @@ from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.group_records import anonymize_records
 
 
-def group_threads(threads: Threads, params: ReleaseParams) -> Anonymized:
-    """Group all threads or, with `method="paper"`, those of each cluster."""
-    return _group(threads, params, _clusters(threads, params))
+def group_threads(threads: Threads, params: ReleaseParams, keys: Keys | None = None) -> Anonymized:
+    """Group all threads or, with `method="paper"`, those of each cluster.
+
+    `keys` are the stored cluster keys of the threads for `params.p`; None: they are computed.
+    """
+    if keys is None or params.method == "best":
+        return _group(threads, params, _clusters(threads, params))
+    return _group(threads, params, number_clusters(keys))
 
 
 def sweep_threads(
@@ -73,7 +79,8 @@ def _clusters(threads: Threads, params: ReleaseParams) -> Ints | None:
         return None
     keywords = threads.keywords
     _, first = np.unique(keywords.item, return_index=True)
-    hashes = word_hashes(keywords.vocabulary[word] for word in first.tolist())
+    names, numbers = item_names(keywords.vocabulary, params.identity)
+    hashes = word_hashes(names[number] for number in numbers[first].tolist())
     return number_clusters(cluster_keys(threads.records, hashes, (params.p,))[:, 0])
 
 

@@ -21,7 +21,7 @@ from setanon_core.runtime.progress import listen_to_progress, report_progress
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import list_column
 from setanon_dagster.stages.cost_report import cost_table
-from setanon_dagster.stages.load_threads import StoredClusters, load_threads
+from setanon_dagster.stages.load_threads import StoredClusters, load_keys, load_threads
 from setanon_dagster.storage.batches import prefetch, reader_of_tables
 
 TRIM_THREADS: Final = 1_000_000
@@ -71,7 +71,7 @@ def anonymize_clusters(
     trim_memory()
     trims = len(threads.records) >= TRIM_THREADS
     with listen_to_progress(MemoryTrimmer()) if trims else nullcontext():
-        grouping = group_threads(threads, params)
+        grouping = group_threads(threads, params, load_keys(clusters, params))
     threads = replace(threads, typed=restore_typed())
     edited, cost = edit_threads(threads, grouping, params)
     published = np.flatnonzero(grouping.labels != WITHDRAWN)

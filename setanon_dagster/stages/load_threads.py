@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
-from setanon_core.columns.arrays import Ints, offsets_of
+from setanon_core.columns.arrays import Ints, Keys, offsets_of
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
 from setanon_core.pipeline.build_threads import build_threads
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.stages.arrow import Int32Column, TextColumn
+from setanon_dagster.stages.clusters import KEY_SIZES
 from setanon_dagster.storage.batches import prefetch
 
 StoredClusters: TypeAlias = pa.Table | DuckDBPyRelation
@@ -58,6 +59,15 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
         names=names if "name" in _columns(clusters) else None,
         identity=params.identity,
     )
+
+
+def load_keys(clusters: StoredClusters, params: ReleaseParams) -> Keys | None:
+    """The stored cluster key of each thread for p Min-Hashes; None if the method has none."""
+    if params.method == "best":
+        return None
+    table = clusters if isinstance(clusters, pa.Table) else clusters.select("keys").to_arrow_table()
+    keys: Keys = pc.list_element(table["keys"], KEY_SIZES.index(params.p)).to_numpy()
+    return keys
 
 
 def _columns(clusters: StoredClusters) -> list[str]:

@@ -362,3 +362,14 @@ def test_users_threads_and_queries_are_counted():
     assert list(of_one.values()) == [1, 1, 2]
     assert list(one_cluster.values()) == [1, 1, 3, 2, 1, 1]
     assert list(no_cluster.values()) == [0, 0, 0, 2, 0, 0]
+
+
+def test_method_paper_groups_by_the_stored_keys():
+    rows = [(f"u{n}", START + timedelta(days=n), "pine straw") for n in range(4)]
+    params = params_with(method="paper", format="sets")
+    clusters = clusters_table(threads_table(raw_of(rows), params), params)
+    assert len(read(anonymize_clusters(clusters, params)).ledger) == 4
+    # A key per thread: no cluster has two users.
+    keys = pa.array([[n] * 4 for n in range(4)], clusters["keys"].type)
+    changed = clusters.set_column(clusters.column_names.index("keys"), "keys", keys)
+    assert len(read(anonymize_clusters(changed, params)).ledger) == 0
