@@ -8,6 +8,9 @@ USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
 .PHONY: test test-slow test-all mutants check audit docs bench faults fuzz tampering release screenshots ui clean
 
+# Tests start processes, which must find compiled modules even if the environment disables them.
+test test-slow: export PYTHONDONTWRITEBYTECODE =
+
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
 
