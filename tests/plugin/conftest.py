@@ -1,6 +1,7 @@
 """Fixtures: one finished release per session, as Great Expectations takes seconds to import."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,31 @@ def _certificates_are_valid():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_templates():
+    """Compile each page template once: Great Expectations has a new environment per page."""
+    jinja2 = pytest.importorskip("jinja2")
+    compiled = {}
+
+    class Memory(jinja2.BytecodeCache):
+        def load_bytecode(self, bucket):
+            if bucket.key in compiled:
+                bucket.bytecode_from_string(compiled[bucket.key])
+
+        def dump_bytecode(self, bucket):
+            compiled[bucket.key] = bucket.bytecode_to_string()
+
+    original, memory = jinja2.Environment.__init__, Memory()
+
+    def create(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        self.bytecode_cache = self.bytecode_cache or memory
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jinja2.Environment, "__init__", create)
+        yield
+
+
 @pytest.fixture(scope="session")
 def finished_release(tmp_path_factory):
     """One run of the small log with all checks: its config and its result. Read only."""
@@ -52,6 +78,28 @@ def release_copy(finished_release, tmp_path):
     folder = Path(finished_release[0].out).parent
     shutil.copytree(folder, tmp_path, symlinks=True, dirs_exist_ok=True)
     return release_config(tmp_path, rows=None)
+
+
+@pytest.fixture(scope="session")
+def small_release(tmp_path_factory):
+    """A release of the small stage files for the gate. Read only."""
+    from support.publishing import publish_files, stage_files
+
+    folder = tmp_path_factory.mktemp("small")
+    return publish_files(stage_files(folder / "in"), folder / "out")
+
+
+@pytest.fixture
+def small_copy(small_release, tmp_path):
+    """The small release, copied into `tmp_path / "out"`; a test may change it."""
+    old, out = small_release.folder.parents[1], tmp_path / "out"
+    shutil.copytree(old, out, symlinks=True)
+    return replace(
+        small_release,
+        folder=out / small_release.folder.relative_to(old),
+        files=tuple(out / file.relative_to(old) for file in small_release.files),
+        private=out / small_release.private.relative_to(old),
+    )
 
 
 @pytest.fixture

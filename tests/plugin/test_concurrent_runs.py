@@ -27,12 +27,13 @@ from setanon_dagster.verifier.release_file import verify_file
 pytestmark = pytest.mark.slow
 
 CONCURRENT_RUNS = """
-import os, sys
+import gc, os, sys
 from pathlib import Path
 from support.release_runs import DAYS, materialize, release_config
 
 folder, runs, partitions = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 children = []
+gc.freeze()
 for n, partition in enumerate(partitions):
     # One forked process each, so that nothing is imported again.
     children.append(os.fork())

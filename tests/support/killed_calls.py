@@ -1,5 +1,6 @@
 """Exit a forked process at its n-th call of a function of `os` that changes files or folders."""
 
+import gc
 import os
 
 CHANGES = ("fsync", "rename", "replace", "symlink", "chmod", "mkdir", "rmdir", "unlink")
@@ -22,6 +23,7 @@ def exit_at_change(n):
 
 def exit_code_of(work):
     """Run the function in a forked child, which imports nothing again; return its exit code."""
+    gc.freeze()  # what was imported is not searched for garbage in each child
     child = os.fork()
     if child == 0:
         work()
