@@ -86,22 +86,21 @@ def test_certificate_has_parameters_cost_verdict_and_digest(tmp_path):
     assert set(certificate["versions"]) == {"setanon", "duckdb"}
 
 
-def test_data_sheet_has_digest_costs_and_verification(tmp_path):
-    release = publish_files(stage_files(tmp_path / "in"), tmp_path / "out")
-    sheet = (release.folder / "DATASHEET.md").read_text()
+def test_data_sheet_has_digest_costs_and_verification(small_release):
+    sheet = (small_release.folder / "DATASHEET.md").read_text()
     assert "setanon verify ." in sheet
-    assert release.digest in sheet
+    assert small_release.digest in sheet
     assert "not differential privacy" in sheet
     assert "| threads withdrawn | fewer than 100 |" in sheet
     assert "{" not in sheet
 
 
-def test_certificate_and_data_sheet_contain_no_keyword_user_or_path(tmp_path):
-    release = publish_files(stage_files(tmp_path / "in"), tmp_path / "out")
-    for file in release.files[1:]:
+def test_certificate_and_data_sheet_contain_no_keyword_user_or_path(small_release):
+    folder = str(small_release.folder.parents[2])
+    for file in small_release.files[1:]:
         text = file.read_text()
-        assert not [word for word in (*CANARIES, str(tmp_path)) if word in text]
-    assert b"canaryuser" not in release.files[0].read_bytes()
+        assert not [word for word in (*CANARIES, folder) if word in text]
+    assert b"canaryuser" not in small_release.files[0].read_bytes()
 
 
 FAULTS = {
@@ -117,9 +116,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("stage", "change"), FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.usefixtures("small_copy")
 def test_refused_release_changes_nothing(tmp_path, stage, change):
     out = tmp_path / "out"
-    publish_files(stage_files(tmp_path / "in"), out)
     before = folder_state(out)
     paths = stage_files(tmp_path / "next", threads=10)
     modify(paths, stage, change)
@@ -160,20 +159,18 @@ def test_publishing_twice_changes_nothing(tmp_path):
     assert folder_state(out) == before
 
 
-def test_old_releases_keep_their_ledgers_and_latest_is_the_newest(tmp_path):
+def test_old_releases_keep_their_ledgers_and_latest_is_the_newest(tmp_path, small_copy):
     out = tmp_path / "out"
-    first = publish_files(stage_files(tmp_path / "a"), out)
-    before = folder_state(first.folder), folder_state(first.private)
+    before = folder_state(small_copy.folder), folder_state(small_copy.private)
     second = publish_files(stage_files(tmp_path / "b", threads=10), out)
-    assert first.name != second.name
+    assert small_copy.name != second.name
     assert latest_name(out) == second.name
-    assert (folder_state(first.folder), folder_state(first.private)) == before
+    assert (folder_state(small_copy.folder), folder_state(small_copy.private)) == before
 
 
-def test_existing_folder_with_other_bytes_is_refused(tmp_path):
+def test_existing_folder_with_other_bytes_is_refused(tmp_path, small_copy):
     paths, out = stage_files(tmp_path / "in"), tmp_path / "out"
-    release = publish_files(paths, out)
-    with (release.folder / "threads.parquet").open("ab") as file:
+    with (small_copy.folder / "threads.parquet").open("ab") as file:
         file.write(b"more")
     before = folder_state(out / "releases")
     with pytest.raises(InvalidParameterError, match="must have its 3 files unchanged"):
@@ -181,13 +178,12 @@ def test_existing_folder_with_other_bytes_is_refused(tmp_path):
     assert folder_state(out / "releases") == before
 
 
-def test_same_threads_with_other_costs_are_already_published(tmp_path):
+def test_same_threads_with_other_costs_are_already_published(tmp_path, small_copy):
     paths, out = stage_files(tmp_path / "in"), tmp_path / "out"
-    release = publish_files(paths, out)
     before = folder_state(out)
     with pytest.raises(InvalidParameterError) as caught:
         publish_files(paths | {"cost_report": COST | {"deletions": 20_000}}, out)
-    assert f"already published as {release.name}, with other parameters" in str(caught.value)
+    assert f"already published as {small_copy.name}, with other parameters" in str(caught.value)
     assert "changed" not in str(caught.value)
     assert folder_state(out) == before, "the private files are those of the first release, too"
 
@@ -334,9 +330,8 @@ def test_certificate_and_data_sheet_state_that_records_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["certificate", "no JSON", "file", "link"])
-def test_existing_folder_with_other_files_is_refused(tmp_path, fault):
-    paths = stage_files(tmp_path / "in")
-    folder = publish_files(paths, tmp_path / "out").folder
+def test_existing_folder_with_other_files_is_refused(tmp_path, small_copy, fault):
+    paths, folder = stage_files(tmp_path / "in"), small_copy.folder
     if fault == "certificate":
         certificate = json.loads((folder / "certificate.json").read_text())
         (folder / "certificate.json").write_text(json.dumps(certificate | {"k": 100}))

@@ -82,27 +82,33 @@ def try_to_publish(paths, out):
         assert [path.name for path in (out / "releases").glob("[!.]*")] == []
 
 
-def check_swap(monkeypatch, folder, step, swap, name):
-    due = publish_files(stage_files(folder / "in"), folder / "due")
-    data, out = bad_file(folder), folder / "out"
-    swapped = []
+@pytest.fixture
+def check_swap(tmp_path, monkeypatch, small_release):
+    """Swap a file at a step; what is published anyway must equal the undisturbed release."""
+    data, out = bad_file(tmp_path), tmp_path / "out"
 
-    def attack():
-        for path in staged_files(out, name):
-            swap(path, data)
-            swapped.append(path)
+    def check(step, swap, name):
+        swapped = []
 
-    attack_at(monkeypatch, step, attack)
-    try_to_publish(stage_files(folder / "in"), out)
-    # After the last step there is no staged file any more.
-    assert swapped or step[1] in {"fsync_folder", "switch_latest", "store_private_files"}
-    if (out / "releases" / "latest").exists():
-        assert folder_state(out / "releases" / "latest") == folder_state(due.folder)
-        assert folder_state(out / "private" / due.name) == folder_state(due.private)
+        def attack():
+            for path in staged_files(out, name):
+                swap(path, data)
+                swapped.append(path)
+
+        attack_at(monkeypatch, step, attack)
+        try_to_publish(stage_files(tmp_path / "in"), out)
+        # After the last step there is no staged file any more.
+        assert swapped or step[1] in {"fsync_folder", "switch_latest", "store_private_files"}
+        if (out / "releases" / "latest").exists():
+            private = out / "private" / small_release.name
+            assert folder_state(out / "releases" / "latest") == folder_state(small_release.folder)
+            assert folder_state(private) == folder_state(small_release.private)
+
+    return check
 
 
-def test_file_swapped_after_verification_is_not_published(tmp_path, monkeypatch):
-    check_swap(monkeypatch, tmp_path, (gate, "verify_file", "after"), replace, "threads.parquet")
+def test_file_swapped_after_verification_is_not_published(check_swap):
+    check_swap((gate, "verify_file", "after"), replace, "threads.parquet")
 
 
 @pytest.mark.slow
@@ -117,16 +123,16 @@ def test_file_swapped_after_verification_is_not_published(tmp_path, monkeypatch)
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_file_swapped_at_any_step_is_not_published(tmp_path, monkeypatch, step, swap, name):
-    check_swap(monkeypatch, tmp_path, step, swap, name)
+def test_file_swapped_at_any_step_is_not_published(check_swap, step, swap, name):
+    check_swap(step, swap, name)
 
 
 def test_bad_file_is_not_published_if_a_good_one_is_there_while_it_is_verified(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, small_release
 ):
     """The bytes are exchanged in place before verification, and back again after it."""
     out, paths = tmp_path / "out", stage_files(tmp_path / "in")
-    good = publish_files(paths, tmp_path / "due").files[0].read_bytes()
+    good = small_release.files[0].read_bytes()
     change_column(
         paths, "anonymized_threads", "keywords", lambda sets: [["canaryunique"], *sets[1:]]
     )
@@ -173,8 +179,7 @@ def test_folder_replaced_just_before_its_rename_is_removed_again(tmp_path, monke
 
 
 @pytest.mark.slow
-def test_files_swapped_all_the_time_are_not_published(tmp_path):
-    due = publish_files(stage_files(tmp_path / "in"), tmp_path / "due")
+def test_files_swapped_all_the_time_are_not_published(tmp_path, small_release):
     paths, data = stage_files(tmp_path / "in"), bad_file(tmp_path)
     for n in range(20):
         out, stop = tmp_path / f"out{n}", threading.Event()
@@ -195,7 +200,7 @@ def test_files_swapped_all_the_time_are_not_published(tmp_path):
             stop.set()
             attacker.join()
         for path in (out / "releases").glob("[!.]*/threads.parquet"):
-            assert path.read_bytes() == (due.folder / "threads.parquet").read_bytes()
+            assert path.read_bytes() == small_release.files[0].read_bytes()
 
 
 def test_ids_and_order_of_the_stages_are_not_published(tmp_path):

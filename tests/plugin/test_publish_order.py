@@ -28,16 +28,15 @@ STEPS = ("write_with_ids", "verify_file", "wrong_ledger_entries", "counted_unit"
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_replaced_stage_files_do_not_change_the_release(tmp_path, monkeypatch, step):
-    expected = publish_files(stage_files(tmp_path / "in"), tmp_path / "due")
+def test_replaced_stage_files_do_not_change_the_release(tmp_path, monkeypatch, small_release, step):
     paths = stage_files(tmp_path / "in")
     # In these files one user has all keywords and threads, and the cost report is empty.
     other = stage_files(tmp_path / "other", users=1, word="other")
     modify(other, "cost_report", lambda table: table.slice(0, 0))
     replace_before(monkeypatch, step, paths, other)
     release = publish_files(paths, tmp_path / "out")
-    assert folder_state(release.folder) == folder_state(expected.folder)
-    assert folder_state(release.private) == folder_state(expected.private)
+    assert folder_state(release.folder) == folder_state(small_release.folder)
+    assert folder_state(release.private) == folder_state(small_release.private)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -120,8 +119,7 @@ def test_private_files_are_on_disk_before_publication(tmp_path, monkeypatch):
     assert ("fsynced", out / "releases") in events[latest:]
 
 
-def test_failure_to_store_private_files_stops_the_release(tmp_path, monkeypatch):
-    first = publish_files(stage_files(tmp_path / "first"), tmp_path / "out")
+def test_failure_to_store_private_files_stops_the_release(tmp_path, monkeypatch, small_copy):
     paths = stage_files(tmp_path / "in", threads=10)
 
     def disk_full(*_):
@@ -130,9 +128,9 @@ def test_failure_to_store_private_files_stops_the_release(tmp_path, monkeypatch)
     monkeypatch.setattr(gate, "store_private_files", disk_full)
     with pytest.raises(OSError, match="No space"):
         publish_files(paths, tmp_path / "out")
-    assert latest_name(tmp_path / "out") == first.name
+    assert latest_name(tmp_path / "out") == small_copy.name
     assert {path.name for path in (tmp_path / "out" / "releases").iterdir()} == {
-        first.name,
+        small_copy.name,
         "latest",
     }
-    assert first.verdict.smallest_group == K
+    assert small_copy.verdict.smallest_group == K
