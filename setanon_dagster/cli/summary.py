@@ -22,9 +22,9 @@ def print_summary(
     counts: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Print name, counts, cost and paths of a release; `counts` has the metadata by stage."""
-    print_line(
-        console, f"\n{folder.name} is published, {certificate['k']}-anonymous.", "bold green"
-    )
+    k, form = certificate["k"], certificate["parameters"].get("format")
+    promise = f"; its sets are {k}-anonymous" if form == "edited" else f", {k}-anonymous"
+    print_line(console, f"\n{folder.name} is published{promise}.", "bold green")
     for name, value in (*_data(counts), *_costs(certificate), *_paths(folder)):
         print_line(console, f"  {name:<13}{value}")
 
