@@ -28,6 +28,7 @@ from setanon_core.grouping.superset_users import SupersetUsers
 from setanon_core.grouping.typed_centers import typed_centers
 from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Round
 from setanon_core.params import Params
+from setanon_core.partition.bound_parts import bound_in_parts
 from setanon_core.partition.group_in_places import group_in_places
 from setanon_core.partition.plan import count_places
 from setanon_core.runtime.executor import submit
@@ -47,9 +48,10 @@ def anonymize_records(
     order = canonical_order(records.subset(stripped.positions))
     ordered = _reorder(stripped.records, order)
     stripped = replace(stripped, records=ordered)  # frees the unordered copy
-    remaining_bound = submit(lower_bound, ordered.without_vocabulary(), params)
-    places = count_places(len(ordered))
-    if clusters is None and params.method == "best" and places > 1:
+    places = 1 if clusters is not None or params.method == "paper" else count_places(len(ordered))
+    bound_function = lower_bound if places <= 1 else bound_in_parts
+    remaining_bound = submit(bound_function, ordered.without_vocabulary(), params)
+    if places > 1:
         grouping = group_in_places(ordered, params, places)
     elif clusters is None:
         grouping = group(ordered, params)

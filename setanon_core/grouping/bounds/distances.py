@@ -93,19 +93,19 @@ def count_by_distance(
         yield rows, [_count_long(sets, rows, pairs, w, operations) for w in weights], all_sets
         is_short = column[pairs[1]] >= 0
         i, j, shared = (values[is_short] for values in pairs)
-        table_row = _table_row(limit, sizes[rows][i], shared, operations)
+        table_row = table_row_of(limit, sizes[rows][i], shared, operations)
         for table, others, w in zip(tables, unlisted, weights, strict=True):
             np.add.at(table, (table_row, column[j]), w[rows][i].astype(np.int32))
             np.subtract.at(others, column[j], w[rows][i])
     del matrix, transposed  # large; free the memory
     for table, others, w in zip(tables, unlisted, weights, strict=True):
         most_shared = _most_shared_unlisted(sizes[short], operations)
-        _add(table, _table_row(limit, limit + 1, most_shared, operations), others)
+        _add(table, table_row_of(limit, limit + 1, most_shared, operations), others)
         for z in np.unique(sizes[uncounted]):
-            table_row = _table_row(limit, z, sizes[short], operations)
+            table_row = table_row_of(limit, z, sizes[short], operations)
             _add(table, table_row, np.full(len(short), w[uncounted][sizes[uncounted] == z].sum()))
     for rows in np.split(np.arange(len(short)), range(SETS_AT_ONCE, len(short), SETS_AT_ONCE)):
-        counts = [_by_distance(table, rows, sizes[short[rows]], operations) for table in tables]
+        counts = [by_distance(table, rows, sizes[short[rows]], operations) for table in tables]
         yield short[rows], counts, sizes <= limit
     if len(uncounted):
         at_zero = [np.full((len(uncounted), 1), w.sum()) for w in weights]
@@ -121,7 +121,7 @@ def _short_size(sizes: Ints) -> int:
     return max(1, min(within, int(sizes.max()), SHORT_LIMIT, TABLE_CELLS // len(sizes) // 2))
 
 
-def _table_row(limit: int, z: Any, shared: Any, operations: Operations) -> Any:  # noqa: ANN401
+def table_row_of(limit: int, z: Any, shared: Any, operations: Operations) -> Any:  # noqa: ANN401
     """Row of a table that counts sets of z items: `limit` + distance, without |S_i|."""
     return np.minimum(limit + distance(0, z, shared, operations), 2 * limit)
 
@@ -178,9 +178,9 @@ def _count_short(sets: Sets, weights: list[Ints], limit: int, operations: Operat
         for z in distinct_sizes:
             same = sizes == z
             others = (w[same].sum() - same * w).astype(np.int32)
-            table[_table_row(limit, z, 0, operations)] += others
+            table[table_row_of(limit, z, 0, operations)] += others
     for first in _first_items(sets):
-        _count_subsets(sets, first, weights, tables, operations)
+        count_subsets(sets, first, weights, tables, operations)
     return tables
 
 
@@ -194,7 +194,7 @@ def _first_items(sets: Sets) -> Iterator[Ints]:
     yield from (np.flatnonzero(part[sets.items] == number) for number in np.unique(part))
 
 
-def _count_subsets(
+def count_subsets(
     sets: Sets, first: Ints, weights: list[Ints], tables: list[Any], operations: Operations
 ) -> None:
     """Add the terms of F_t to each table, for the subsets with these first items."""
@@ -220,7 +220,7 @@ def _count_subsets(
             counts[np.arange(len(active)), size_number[active]] -= np.diff(starts) * w[active]
             for table_row in np.flatnonzero(coefficients.any(axis=0)).tolist():
                 sums = (counts @ coefficients[:, table_row]).astype(np.int64)
-                table[table_row, active] += sums.astype(np.int32)
+                table[table_row, active] += sums.astype(table.dtype)
         later = sets.offsets[row + 1] - last - 1
         row, last = np.repeat(row, later), concat_ranges(last + 1, later)
         key, t = np.repeat(key, later) * sets.width + sets.items[last], t + 1
@@ -231,12 +231,12 @@ def _coefficients(distinct_sizes: Ints, t: int, limit: int, operations: Operatio
     coefficients = np.zeros((len(distinct_sizes), 2 * limit + 1))
     for number, z in enumerate(distinct_sizes.tolist()):
         for o in range(t + 1 if t <= z else 0):
-            table_row = _table_row(limit, z, o, operations)
+            table_row = table_row_of(limit, z, o, operations)
             coefficients[number, table_row] += (-1) ** (t - o) * comb(t, o)
     return coefficients
 
 
-def _by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401
+def by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401
     """One row per set with counts by distance: adds |S_i| back to the distance."""
     limit = len(table) // 2
     table_row = np.arange(2 * limit + 1) + limit - (operations != "additions") * sizes[:, None]

@@ -74,13 +74,13 @@ def nearest_bound(records: Records, params: Params) -> int:
         return len(records.items)
     total = 0
     for block in neighbours(records, "both", params.k - 1):
-        costs = _half_means(block, params.k - 1)
+        costs = half_means(block, params.k - 1)
         if params.operations != "additions":
             costs = np.minimum(block.sizes * SCALE, costs)
         total += int(costs @ block.copies)
     if params.operations != "both":
         one_way = sum(
-            SCALE * int(_order_statistic(block.nearest, params.k - 1) @ block.copies)
+            SCALE * int(order_statistic(block.nearest, params.k - 1) @ block.copies)
             for block in neighbours(records, params.operations, params.k - 1)
         )
         total = max(total, one_way)
@@ -99,7 +99,7 @@ def configuration_bound(records: Records, params: Params) -> int:
     return configurations(centers, records, params).bound
 
 
-def _half_means(block: Neighbours, users: int) -> Ints:
+def half_means(block: Neighbours, users: int) -> Ints:
     """A_i / 2 in multiples of 1 / SCALE, rounded down; see the module docstring."""
     n = len(block.sizes)
     nearer_users = np.cumsum(block.nearest, axis=1) - block.nearest
@@ -115,7 +115,7 @@ def _half_means(block: Neighbours, users: int) -> Ints:
     return halves
 
 
-def _order_statistic(counts: Ints, users: int) -> Ints:
+def order_statistic(counts: Ints, users: int) -> Ints:
     """Distance of the nearest user number `users`, from counts by distance."""
     distance: Ints = (np.cumsum(counts, axis=1) < users).sum(axis=1)
     return distance

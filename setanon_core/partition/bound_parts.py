@@ -1,0 +1,223 @@
+"""The nearest-neighbour bound as a sum of parts.
+
+The bound of `lower_bound` is a sum over records of min(|S_i|, A_i / 2), where A_i follows from the
+numbers of other sets at each distance from S_i. These numbers follow from F_t, the number of pairs
+(T, j) with T a subset of S_i and of S_j, |T| = t: see `distances`. Every T has exactly one first
+item, so F_t is the sum over ranges of first items of the pairs whose T begins in the range. Both
+sums are exact, so any ranges and any parts of the sets give the same bound.
+
+Paper:      none; the bounded problem is Definition 2 with users and withdrawals.
+Guarantee:  at most the cost of every feasible solution. Where less is counted than in
+            `lower_bound`, sets are counted as nearer than they are, which only lowers A_i: other
+            sets of the same user count as those of another user, a set of more than `short_limit`
+            items is a near neighbour of all sets that it may share items with, and its own term is
+            0.
+Complexity: O(sum of 2^|S_i|) over the short sets.
+Deviation:  none.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from setanon_core.columns.arrays import Bools, Ints, sorted_unique
+from setanon_core.columns.records import Records
+from setanon_core.columns.sets import Sets
+from setanon_core.grouping.bounds.distances import (
+    OCCURRENCES_AT_ONCE,
+    SETS_AT_ONCE,
+    SHORT_LIMIT,
+    SUBSETS_BUDGET,
+    SUBSETS_PER_SET,
+    by_distance,
+    count_subsets,
+    table_row_of,
+)
+from setanon_core.grouping.bounds.lower_bound import half_means, order_statistic
+from setanon_core.grouping.bounds.nearest import Neighbours
+from setanon_core.grouping.distinct_sets import DistinctSets
+from setanon_core.grouping.starts.configurations import SCALE
+from setanon_core.grouping.strip import never_majority
+from setanon_core.params import Operations, Params
+
+
+class WeightedSets(NamedTuple):
+    """Distinct sets; for each, the users that have it and the records with it."""
+
+    sets: Sets
+    users: Ints
+    records: Ints
+
+    def take(self, positions: Ints) -> "WeightedSets":
+        """The sets at `positions`, in that order."""
+        sets = self.sets.take(positions)
+        return WeightedSets(sets, self.users[positions], self.records[positions])
+
+
+class SizeCounts(NamedTuple):
+    """Numbers of distinct sets, of users and of records, by the size of the set; parts add up."""
+
+    sets: Ints
+    users: Ints
+    records: Ints
+
+
+class LongCounts(NamedTuple):
+    """For each item, the users and the records of long sets that contain it; parts add up."""
+
+    users: Ints
+    records: Ints
+
+
+def count_sizes(weighted: WeightedSets, largest: int) -> SizeCounts:
+    """Count the sets, users and records of each size from 0 to `largest`."""
+    sizes, n = weighted.sets.sizes, largest + 1
+    users = np.bincount(sizes, weighted.users, minlength=n).astype(np.int64)
+    records = np.bincount(sizes, weighted.records, minlength=n).astype(np.int64)
+    return SizeCounts(np.bincount(sizes, minlength=n), users, records)
+
+
+def short_limit(counts: SizeCounts) -> int:
+    """Largest size of a short set: subsets of longer ones would be too many."""
+    budget = max(SUBSETS_BUDGET, SUBSETS_PER_SET * int(counts.sets.sum()))
+    sizes = np.arange(min(len(counts.sets), SHORT_LIMIT + 1))
+    subsets = np.cumsum(counts.sets[: len(sizes)] << sizes)
+    return max(int(np.searchsorted(subsets, budget, side="right")) - 1, 1)
+
+
+def count_long(weighted: WeightedSets, limit: int, width: int) -> LongCounts:
+    """Count, for each of `width` items, the sets of more than `limit` items."""
+    long = weighted.take(np.flatnonzero(weighted.sets.sizes > limit))
+    items, rows = long.sets.items, long.sets.rows
+    users = np.bincount(items, long.users[rows], minlength=width).astype(np.int64)
+    records = np.bincount(items, long.records[rows], minlength=width).astype(np.int64)
+    return LongCounts(users, records)
+
+
+def count_overlaps(
+    weighted: WeightedSets, is_first: Bools, limit: int, operations: Operations
+) -> tuple[Ints, Ints]:
+    """Counts of users and of records by table row (`table_row_of`), for each set of a part.
+
+    The part has all short sets with an item in `is_first`. The counts are those of common subsets
+    with a first item in `is_first`: the sum over disjoint ranges of first items is needed.
+    """
+    sets = weighted.sets
+    tables = [np.zeros((2 * limit + 1, len(sets)), np.int64) for _ in range(2)]
+    first = np.flatnonzero(is_first[sets.items])
+    if len(first):
+        weights = [weighted.users, weighted.records]
+        count_subsets(sets, first, weights, tables, operations)
+    users, records = tables
+    return users, records
+
+
+def bound_of_sets(  # noqa: PLR0913, PLR0917 - the sums of three counts
+    weighted: WeightedSets,
+    overlaps: tuple[Ints, Ints],
+    counts: SizeCounts,
+    long: LongCounts,
+    params: Params,
+    operations: Operations,
+) -> int:
+    """The term of these short sets in the bound, in multiples of 1 / SCALE.
+
+    `overlaps`, `counts` and `long` are sums over all ranges of first items and all parts.
+    `operations` "both" gives the terms A_i / 2, others the losses in one direction.
+    """
+    sets, limit = weighted.sets, len(overlaps[0]) // 2
+    nearest, every = (
+        by_distance(
+            overlap
+            + _disjoint_sets(sets.sizes, own, totals, limit, operations)
+            + _long_sets(sets, of_item, int(totals[limit + 1 :].sum()), limit, operations),
+            np.arange(len(sets)),
+            sets.sizes,
+            operations,
+        )
+        for overlap, own, totals, of_item in zip(
+            overlaps, weighted[1:], counts[1:], long, strict=True
+        )
+    )
+    # The other records with the same set are at distance 0.
+    nearest[:, 0] += weighted.users - 1
+    every[:, 0] += weighted.records - 1
+    if operations == "both":
+        costs = half_means(Neighbours(sets.sizes, weighted.records, nearest, every), params.k - 1)
+        if params.operations != "additions":
+            costs = np.minimum(sets.sizes * SCALE, costs)
+    else:
+        costs = SCALE * order_statistic(nearest, params.k - 1)
+    return int(costs @ weighted.records)
+
+
+def _disjoint_sets(
+    sizes: Ints, own: Ints, totals: Ints, limit: int, operations: Operations
+) -> Ints:
+    """Other short sets by table row, if they shared no item; `count_overlaps` corrects this."""
+    table = np.zeros((2 * limit + 1, len(sizes)), np.int64)
+    for z, total in enumerate(totals[: limit + 1].tolist()):
+        table[table_row_of(limit, z, 0, operations)] += total - own * (sizes == z)
+    return table
+
+
+def _long_sets(sets: Sets, of_item: Ints, total: int, limit: int, operations: Operations) -> Ints:
+    """Long sets by table row, at least as many within each distance as there are.
+
+    A long set that lacks at most d items of S contains one of any d + 1 items of S, so there are at
+    most as many as the d + 1 items of fewest long sets have together. They count as if they had
+    `limit` + 1 items.
+    """
+    table = np.zeros((2 * limit + 1, len(sets)), np.int64)
+    order = np.lexsort((of_item[sets.items], sets.rows))
+    lacking = np.arange(len(order)) - sets.offsets[:-1][sets.rows]
+    shared = sets.sizes[sets.rows] - lacking
+    row = table_row_of(limit, limit + 1, shared, operations)
+    np.add.at(table, (row, sets.rows), of_item[sets.items[order]])
+    others = np.maximum(total - table.sum(axis=0), 0)
+    table[table_row_of(limit, limit + 1, 0, operations)] += others
+    return table
+
+
+def bound_in_parts(records: Records, params: Params, parts: int | None = None) -> int:
+    """Lower bound for all records, from `parts` ranges of first items, in one process.
+
+    The number of parts does not change the bound; by default it limits memory.
+    """
+    if parts is None:
+        parts = -(-len(records.items) // OCCURRENCES_AT_ONCE)
+    if records.n_users < params.k:
+        return len(records.items)
+    always_deleted = never_majority(records, params)
+    deleted = int(always_deleted[records.items].sum())
+    kept = Records.from_checked_sets(records.keep_items(~always_deleted), records.users)
+    distinct = DistinctSets(kept)
+    weighted = WeightedSets(distinct.sets, distinct.owners, distinct.weights)
+    directions: set[Operations] = {"both", params.operations}
+    totals = [_sum_of_parts(weighted, params, parts, direction) for direction in directions]
+    return deleted - (-max(totals) // SCALE)
+
+
+def _sum_of_parts(
+    weighted: WeightedSets, params: Params, parts: int, operations: Operations
+) -> int:
+    counts = count_sizes(weighted, int(weighted.sets.sizes.max(initial=0)))
+    limit = short_limit(counts)
+    long = count_long(weighted, limit, weighted.sets.width)
+    short = weighted.take(np.flatnonzero(weighted.sets.sizes <= limit))
+    # int32: intermediate sums may overflow; the final ones are at most the number of records.
+    overlaps = [np.zeros((2 * limit + 1, len(short.sets)), np.int32) for _ in range(2)]
+    support = np.bincount(short.sets.items, minlength=short.sets.width)
+    part_of = (np.cumsum(support) - support) * parts // max(len(short.sets.items), 1)
+    for part in np.unique(part_of).tolist():
+        is_first = part_of == part
+        rows = sorted_unique(short.sets.rows[is_first[short.sets.items]])
+        counted = count_overlaps(short.take(rows), is_first, limit, operations)
+        for overlap, table in zip(overlaps, counted, strict=True):
+            overlap[:, rows] += table.astype(np.int32)
+    total = 0
+    for low in range(0, len(short.sets), SETS_AT_ONCE):
+        rows = np.arange(low, min(low + SETS_AT_ONCE, len(short.sets)))
+        users, records = (overlap[:, rows].astype(np.int64) for overlap in overlaps)
+        total += bound_of_sets(short.take(rows), (users, records), counts, long, params, operations)
+    return total
