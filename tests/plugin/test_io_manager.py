@@ -113,9 +113,16 @@ values = st.lists(
 )
 
 
+@pytest.fixture(scope="module")
+def connection():
+    # One for all examples: opening a database takes longer than reading a small file.
+    with connect() as opened:
+        yield opened
+
+
 @settings(max_examples=25)  # each example calls fsync
 @given(values)
-def test_values_are_read_back_unchanged(tmp_path_factory, rows):
+def test_values_are_read_back_unchanged(tmp_path_factory, connection, rows):
     schema = pa.schema(
         [
             ("text", pa.string()),
@@ -129,15 +136,14 @@ def test_values_are_read_back_unchanged(tmp_path_factory, rows):
     )
     path = tmp_path_factory.getbasetemp() / "values.parquet"
     assert write_parquet(table, path) == len(rows)
-    with connect() as connection:
-        stored = read_parquet(path, connection)
-        assert stored.to_arrow_table().to_pylist() == table.to_pylist()
-        assert [str(kind) for kind in stored.types] == [
-            "VARCHAR",
-            "VARCHAR[]",
-            "UBIGINT[]",
-            "TIMESTAMP",
-        ]
+    stored = read_parquet(path, connection)
+    assert stored.to_arrow_table().to_pylist() == table.to_pylist()
+    assert [str(kind) for kind in stored.types] == [
+        "VARCHAR",
+        "VARCHAR[]",
+        "UBIGINT[]",
+        "TIMESTAMP",
+    ]
 
 
 def test_pandas_frame_is_loaded_unchanged_with_lists(tmp_path):
