@@ -152,7 +152,7 @@ def run_verify_job(config):
 def test_verify_job_accepts_good_releases_and_publishes_nothing(release_copy):
     before = public_files(release_copy), latest_release(release_copy)
     (Path(release_copy.out) / "private" / "thread_ids.key").unlink()
-    assert materialize(release_copy).success, "a second release with other ids"
+    assert materialize(release_copy, "release").success, "a second release with other ids"
     after = public_files(release_copy), latest_release(release_copy)
     assert after != before
     result = run_verify_job(release_copy)
