@@ -21,7 +21,7 @@ STEPS = [
     (gate, "write_with_ids", "after"),
     (gate, "verify_file", "before"),
     (gate, "verify_file", "after"),
-    (gate, "source_failures", "after"),
+    (gate, "wrong_ledger_entries", "after"),
     (gate, "build_certificate", "after"),
     (gate, "check_existing", "after"),
     (gate, "store_private_files", "after"),
