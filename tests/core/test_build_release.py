@@ -24,6 +24,7 @@ from setanon_core.pipeline.build_threads import require_distinct_texts
 from setanon_core.pipeline.group_threads import group_threads
 from setanon_core.pipeline.log import threads_of_log
 from setanon_core.pipeline.thread_ids import fingerprint, release_key, thread_ids
+from setanon_core.runtime.progress import listen_to_progress
 
 SECRET = b"for tests only"
 WORDS = ["listen", "silent", "enlist", "stone", "notes", "lamp", "palm", "red"]
@@ -239,3 +240,16 @@ def test_sets_that_k_users_do_not_share_are_refused_whatever_the_edits_did(monke
 
     with pytest.raises(NotAnonymousError, match=r"the set of keywords .* k = 2 users; 1 threads"):
         build_release(threads, result, params)
+
+
+def test_progress_of_edits_is_the_number_of_words_of_the_batches_so_far(monkeypatch):
+    monkeypatch.setattr(edits, "BATCH_WORDS", 1)  # one batch per group
+    rows = [(user, 0, query) for query in ("red lamp", "stone") for user in range(3)]
+    reports = []
+    with listen_to_progress(lambda *report: reports.append(report)):
+        released(rows, format="edited")
+
+    done = [report[1:] for report in reports if report[0] == "words edited"]
+    assert sorted(done) == done
+    assert done[-1] == (9, 9)
+    assert len(done) == 2
