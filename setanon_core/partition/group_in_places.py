@@ -147,7 +147,7 @@ def move_between_places(placed: PlacedRecords, located: LocatedGroups, params: P
     """First visit: each record moves to the nearest center of all its places."""
     records, rows, saving = placed.records, located.rows, located.saving
     target, target_saving = np.full(len(records), WITHDRAWN), saving.copy()
-    visitors = _visitors(placed, np.flatnonzero(saving < records.sizes))
+    visitors = _visitors(placed, saving)
     centers = rows_by_place(located.places, placed.plan.places)
 
     def inputs() -> Iterator[Comparison]:
@@ -156,22 +156,20 @@ def move_between_places(placed: PlacedRecords, located: LocatedGroups, params: P
 
     results = map_ordered(compare_at_place, inputs())
     for part, own, (nearest, there) in zip(visitors, centers, results, strict=True):
-        center = np.append(own, WITHDRAWN)[nearest]
-        # Of centers that save equally much, the lowest number: independent of the order of places.
-        tie = (there == target_saving[part]) & (there > saving[part]) & (center < target[part])
-        better = (there > target_saving[part]) | tie
-        target[part[better]], target_saving[part[better]] = center[better], there[better]
+        # Of places that save equally much, the first one.
+        better = there > target_saving[part]
+        target[part[better]], target_saving[part[better]] = own[nearest[better]], there[better]
     moved = make_moves(records, rows, target, target_saving - saving, params.k)
     return rows if moved is None else moved
 
 
-def _visitors(placed: PlacedRecords, chosen: Ints) -> list[Ints]:
-    """For each place, the chosen records with a home there, ascending."""
-    known = placed.wishes.homes[chosen] != NO_ITEM
-    place = np.where(known, placed.choices[chosen], placed.choices[chosen, :1])
-    cells = sorted_unique((place * len(placed.records) + chosen[:, None]).ravel())
-    places, record = np.divmod(cells, max(len(placed.records), 1))
-    return [record[rows] for rows in rows_by_place(places, placed.plan.places)]
+def _visitors(placed: PlacedRecords, saving: Ints) -> list[Ints]:
+    """For each place, the records with a home there that may save more than now, ascending."""
+    n = len(placed.records)
+    record, column = np.nonzero(placed.wishes.sizes > saving[:, None])
+    cells = sorted_unique(placed.choices[record, column] * n + record)
+    place, record = np.divmod(cells, max(n, 1))
+    return [record[rows] for rows in rows_by_place(place, placed.plan.places)]
 
 
 def reopen_between_places(placed: PlacedRecords, located: LocatedGroups, params: Params) -> Ints:

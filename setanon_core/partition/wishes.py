@@ -47,7 +47,10 @@ class Wishes(NamedTuple):
 
 
 def find_wishes(sets: Sets, frequent: FrequentItemsets) -> Wishes:
-    """Find the wishes of each set, from the largest itemsets to single items."""
+    """Find the wishes of each set, from the largest itemsets to single items.
+
+    Of each size, the `CHOICES` itemsets of the fewest holders are considered.
+    """
     n = len(sets)
     homes, sizes = np.full((n, CHOICES), NO_ITEM), np.zeros((n, CHOICES), np.int64)
     filled, level, itemset = np.zeros(n, np.int64), np.full(n, -1), np.full(n, -1)
