@@ -13,8 +13,9 @@ Deviation:  an added keyword is inserted where the other threads of its group ha
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import add
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -61,34 +62,58 @@ class EditTargets:
     """Minimum number of users who share every list of queries; None: each thread keeps its own."""
 
 
-class EditedQueries(NamedTuple):
-    """The queries to publish, and counts of what was edited."""
+class EditCounts(NamedTuple):
+    """What was edited; the counts of several batches add up."""
 
-    queries: Queries
-    respellings: int
+    respellings: int = 0
     """Words of threads that are published in another spelling."""
 
-    rows: int
+    rows: int = 0
     """Queries after the edits, before lists are shared: the rows of the format `edited`."""
 
-    true_rows: int
+    true_rows: int = 0
     """Published queries that their own threads have after the edits."""
+
+    def plus(self, other: "EditCounts") -> "EditCounts":
+        """The sum of both counts."""
+        return EditCounts(*map(add, self, other))
+
+
+class EditedQueries(NamedTuple):
+    """The queries to publish of some groups, and counts of what was edited."""
+
+    queries: Queries
+    counts: EditCounts
 
 
 def edit_in_batches(typed: Queries, keywords: Keywords, targets: EditTargets) -> EditedQueries:
-    """The queries to publish, batch by batch."""
+    """The queries to publish of all groups, edited batch by batch."""
+    edited = list(edit_batches(typed, keywords, targets))
+    counts = EditCounts()
+    for batch in edited:
+        counts = counts.plus(batch.counts)
+    return EditedQueries(concat_queries([batch.queries for batch in edited]), counts)
+
+
+def edit_batches(
+    typed: Queries, keywords: Keywords, targets: EditTargets
+) -> Iterator[EditedQueries]:
+    """The queries to publish, in batches of complete groups."""
     # Batches may be sent to other processes, which do not need the texts.
     keywords = replace(keywords, vocabulary=())
-    edited, counts, done = [], np.zeros(3, np.int64), 0
     batches = (
         _batch(typed, keywords, targets, rows) for rows in _batch_rows(typed, targets.labels)
     )
-    for queries, *batch_counts in map_ordered(_edit_batch, batches):
-        edited.append(queries)
-        counts += batch_counts
-        done += len(queries.words)
-        report_progress("words edited", done, len(typed.words))
-    return EditedQueries(concat_queries(edited), *counts.tolist())
+    # Here, not in the generator, which another thread may read: the executor is that of the caller.
+    return _with_progress(map_ordered(_edit_batch, batches), len(typed.words))
+
+
+def _with_progress(batches: Iterable[EditedQueries], total: int) -> Iterator[EditedQueries]:
+    done = 0
+    for edited in batches:
+        done += len(edited.queries.words)
+        report_progress("words edited", done, total)
+        yield edited
 
 
 def edit_queries(queries: Queries, labels: Ints, centers: Sets) -> Queries:
@@ -173,7 +198,7 @@ def _edit_batch(batch: _Batch) -> EditedQueries:
         published, true_rows = share_lists(published, labels, targets.users, targets.sharing_users)
     narrow = published.words.astype(typed.words.dtype)
     queries = Queries(narrow, published.offsets, batch.threads[published.threads])
-    return EditedQueries(queries, respelled, rows, true_rows)
+    return EditedQueries(queries, EditCounts(respelled, rows, true_rows))
 
 
 def _positions(cells: Ints, ascending: Ints) -> Ints:

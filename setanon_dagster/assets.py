@@ -199,11 +199,11 @@ def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefiniti
         with _open_engine(config, context) as engine:
             with redact_errors(), use_processes(config.workers, len(clusters)):
                 result = anonymize_clusters(clusters, config.params(), engine.folder)
-            with redact_errors():
                 threads, ledger = _store(engine, result.threads), _store(engine, result.ledger)
+                cost = result.cost()
             for warning in result.warnings:
                 context.log.warning(warning)
-            total = result.cost.slice(len(result.cost) - 1).to_pylist()[0]
+            total = cost.slice(len(cost) - 1).to_pylist()[0]
             metadata = {
                 keys.THREADS: result.published,
                 keys.GROUPS: result.groups,
@@ -215,7 +215,7 @@ def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefiniti
             }
             yield dg.Output(threads, "anonymized_threads", metadata=metadata)
             yield dg.Output(ledger, "ledger", metadata={keys.THREADS: result.published})
-            yield dg.Output(result.cost, "cost_report", metadata=costs)
+            yield dg.Output(cost, "cost_report", metadata=costs)
 
     return anonymized_threads
 

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from setanon_core.columns.arrays import earlier_occurrences
 from setanon_core.columns.tables import TableConstructor
-from setanon_core.edits import EditTargets, edit_in_batches
+from setanon_core.edits import EditCounts, EditTargets, edit_in_batches
 from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.model.groups import Anonymized
@@ -68,7 +68,14 @@ def edit_threads(
     threads: Threads, result: Anonymized, params: ReleaseParams
 ) -> tuple[Queries, ReleaseCost]:
     """The queries to publish, as keyword numbers, and their cost; refuse rare keywords."""
-    targets = EditTargets(
+    targets = edit_targets(threads, result, params)
+    edited = edit_in_batches(threads.typed, threads.keywords, targets)
+    return edited.queries, edited_cost(threads, result, params, edited.counts)
+
+
+def edit_targets(threads: Threads, result: Anonymized, params: ReleaseParams) -> EditTargets:
+    """What the threads are edited to: the centers of their groups, in common spellings."""
+    return EditTargets(
         result.labels,
         item_centers(result),
         params.required_owners,
@@ -76,11 +83,16 @@ def edit_threads(
         users=threads.records.users,
         sharing_users=params.k if params.format == "queries" else None,
     )
-    edited = edit_in_batches(threads.typed, threads.keywords, targets)
-    cost = release_cost(threads, result, edited.respellings)
-    if params.format != "sets":
-        cost = replace(cost, query_rows=edited.rows, true_query_rows=edited.true_rows)
-    return edited.queries, cost
+
+
+def edited_cost(
+    threads: Threads, result: Anonymized, params: ReleaseParams, counts: EditCounts
+) -> ReleaseCost:
+    """The cost of publishing the threads after these edits."""
+    cost = release_cost(threads, result, counts.respellings)
+    if params.format == "sets":
+        return cost
+    return replace(cost, query_rows=counts.rows, true_query_rows=counts.true_rows)
 
 
 def format_release(

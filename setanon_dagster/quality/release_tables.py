@@ -39,12 +39,13 @@ STAGE_ROWS: Final = "(SELECT * RENAME (thread AS thread_id) FROM anonymized_thre
 def create_row_counts(connection: Connection, form: Format) -> None:
     """Create the table `row_counts`: rows, distinct rows and threads of the release.
 
-    `unsorted` are rows that do not follow the row before them; `wrong_groups` are rows or threads
-    without a group, or with another group than the thread has: a thread must have one group.
+    `unsorted` are rows that do not follow the row of their thread before them; `wrong_groups` are
+    rows or threads without a group, or with another group than the thread has: a thread must have
+    one group.
     """
     check_choice("format", form, FORMATS)
     layout = layout_of(form)
-    # Sorted rows are counted in one pass; otherwise distinct rows and threads are counted.
+    # If the rows of each thread are adjacent and in order, they need not be distinguished.
     execute(
         connection,
         f"""CREATE TEMP TABLE IF NOT EXISTS row_counts AS
@@ -54,8 +55,9 @@ def create_row_counts(connection: Connection, form: Format) -> None:
                 OR (thread_id = previous_id AND "group" <> previous_group)) AS wrong_groups,
             count(*) FILTER ((CASE WHEN thread_id = previous_id
                 THEN position = previous_position + 1
-                ELSE (previous_id IS NULL OR thread_id > previous_id) AND position = 0 END)
-                IS NOT TRUE) AS unsorted
+                ELSE position = 0 END) IS NOT TRUE)
+                + count(*) FILTER (position = 0)
+                - count(DISTINCT thread_id) FILTER (position = 0) AS unsorted
         FROM ({rows_with_previous(layout, STAGE_ROWS, "group")})""",
     )
     if _is_unsorted(connection):

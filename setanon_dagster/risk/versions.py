@@ -29,7 +29,10 @@ class ReleasedTables:
 def release_tables(clusters: pa.Table, params: ReleaseParams) -> ReleasedTables:
     """Release the table of `clusters`; nothing is written."""
     result = anonymize_clusters(clusters, params)
-    return ReleasedTables(result.threads.read_all(), result.ledger.read_all())
+    published = result.threads.read_all()
+    by_position = [("position", "ascending")] if "position" in published.column_names else []
+    ordered = published.sort_by([("thread", "ascending"), *by_position])
+    return ReleasedTables(ordered, result.ledger.read_all())
 
 
 def attacked_versions(

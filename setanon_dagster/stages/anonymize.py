@@ -10,14 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_core.columns.arrays import Ints, earlier_occurrences, offsets_of, sorted_unique
+from setanon_core.columns.arrays import (
+    Ints,
+    earlier_occurrences,
+    offsets_of,
+    run_starts,
+    sorted_unique,
+)
 from setanon_core.columns.users import user_ranks
-from setanon_core.model.groups import WITHDRAWN
+from setanon_core.edits import EditCounts, edit_batches
+from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
-from setanon_core.pipeline.build_release import edit_threads
+from setanon_core.pipeline.build_release import edit_targets, edited_cost
 from setanon_core.pipeline.group_threads import group_threads
-from setanon_core.runtime.progress import listen_to_progress, report_progress
+from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import list_column
 from setanon_dagster.stages.cost_report import cost_table
@@ -44,10 +51,12 @@ class AnonymizedClusters:
     """Threads to publish, the private ledger, the cost, and warnings."""
 
     threads: pa.RecordBatchReader
-    """Rows ordered by thread number; the gate replaces the numbers by thread ids."""
+    """Rows ordered by group and thread number; the gate replaces the numbers by thread ids."""
 
     ledger: pa.RecordBatchReader
-    cost: pa.Table
+    cost: Callable[[], pa.Table]
+    """Returns the cost; call it when all rows of `threads` were read."""
+
     warnings: tuple[str, ...]
 
     published: int
@@ -63,8 +72,8 @@ def anonymize_clusters(
 ) -> AnonymizedClusters:
     """Group the threads and edit them to the centers of their groups.
 
-    The rows equal those of the core's `build_release`, except for the thread ids. They are computed
-    in batches while they are read, and can be read once.
+    The rows are those of the core's `build_release`, with thread numbers in place of ids. They are
+    edited while they are read, and can be read once.
     With a private `folder`, typed words are stored there while threads are grouped.
     """
     threads, restore_typed = _spill_typed(load_threads(clusters, params), folder)
@@ -72,19 +81,17 @@ def anonymize_clusters(
     trims = len(threads.records) >= TRIM_THREADS
     with listen_to_progress(MemoryTrimmer()) if trims else nullcontext():
         grouping = group_threads(threads, params, load_keys(clusters, params))
-    threads = replace(threads, typed=restore_typed())
-    edited, cost = edit_threads(threads, grouping, params)
+    rows = _EditedRows(replace(threads, typed=restore_typed()), grouping, params)
     published = np.flatnonzero(grouping.labels != WITHDRAWN)
     owners = threads.records.users[published]
     groups = grouping.labels[published]
-    queries = _OrderedQueries(edited, published, len(threads.records))
     return AnonymizedClusters(
         threads=reader_of_tables(
             pa.schema({"thread": pa.int64(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}),
-            prefetch(_published_rows(queries, published, groups, threads, params)),
+            prefetch(rows.tables()),
         ),
         ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(published, owners, threads))),
-        cost=cost_table([cost], params),
+        cost=rows.cost,
         warnings=(*grouping.warnings, *grouping.notes),
         published=len(published),
         groups=len(sorted_unique(groups)),
@@ -121,56 +128,49 @@ def count_smallest_group(groups: Ints, users: Ints) -> int:
     return int(user_ranks(groups, users)[1].min(initial=np.iinfo(np.int64).max))
 
 
-class _OrderedQueries:
-    """Queries of published threads, selected by positions in the order of thread numbers."""
+class _EditedRows:
+    """Rows of the published threads, and the cost of the edits when all rows were made."""
 
-    def __init__(self, edited: Queries, published: Ints, n: int) -> None:
-        position = np.full(n, len(published))  # withdrawn threads are last
-        position[published] = np.arange(len(published))
-        query_positions = position[edited.threads]
-        self.edited = edited
-        self.query_order = np.argsort(query_positions, kind="stable")
-        self.offsets = offsets_of(np.bincount(query_positions, minlength=len(published)))
+    def __init__(self, threads: Threads, grouping: Anonymized, params: ReleaseParams) -> None:
+        self.threads, self.grouping, self.params = threads, grouping, params
+        self.counts = EditCounts()
+        targets = edit_targets(threads, grouping, params)
+        self.batches = edit_batches(threads.typed, threads.keywords, targets)
 
-    def slice(self, start: int, stop: int) -> tuple[Queries, Ints]:
-        """Queries of the threads from start to stop, and the thread of each, counted from 0."""
-        queries = self.query_order[self.offsets[start] : self.offsets[stop]]
-        sizes = np.diff(self.offsets[start : stop + 1])
-        return self.edited.take(queries), np.repeat(np.arange(stop - start), sizes)
+    def tables(self) -> Iterator[pa.Table]:
+        """One row per query, or one row per thread with its keywords, in batches of groups."""
+        labels = self.grouping.labels
+        vocabulary = pa.array(self.threads.keywords.vocabulary, pa.string())
+        for queries, counts in self.batches:
+            self.counts = self.counts.plus(counts)
+            # The queries of a thread are adjacent.
+            starts = run_starts(queries.threads)
+            if self.params.format == "sets":
+                row_threads = queries.threads[starts]
+                columns = _keyword_sets(queries, np.cumsum(starts) - 1, vocabulary)
+            else:
+                row_threads = queries.threads
+                columns = _query_texts(queries, vocabulary)
+            yield pa.table({"thread": row_threads, "group": labels[row_threads], **columns})
 
-
-def _published_rows(
-    ordered: _OrderedQueries, published: Ints, groups: Ints, threads: Threads, params: ReleaseParams
-) -> Iterator[pa.Table]:
-    """One row per query, or one row per thread with its keywords."""
-    vocabulary = pa.array(threads.keywords.vocabulary, pa.string())
-    for start, stop in _batch_bounds(len(published)):
-        queries, query_threads = ordered.slice(start, stop)
-        if params.format == "sets":
-            row_threads = np.arange(stop - start)
-            columns = _keyword_sets(queries, query_threads, vocabulary, stop - start)
-        else:
-            row_threads = query_threads
-            columns = _query_texts(queries, query_threads, vocabulary)
-        report_progress("threads written", stop, len(published))
-        yield pa.table(
-            {
-                "thread": published[start:stop][row_threads],
-                "group": groups[start:stop][row_threads],
-                **columns,
-            }
-        )
+    def cost(self) -> pa.Table:
+        """The cost report of the rows that were made."""
+        cost = edited_cost(self.threads, self.grouping, self.params, self.counts)
+        return cost_table([cost], self.params)
 
 
-def _query_texts(queries: Queries, threads: Ints, vocabulary: pa.Array) -> dict[str, object]:
-    words = list_column(queries.rows, len(threads), vocabulary.take(pa.array(queries.words)))
-    return {"position": earlier_occurrences(threads), "query": pc.binary_join(words, " ")}
+def _query_texts(queries: Queries, vocabulary: pa.Array) -> dict[str, object]:
+    texts = vocabulary.take(pa.array(queries.words))
+    words = list_column(queries.rows, len(queries.threads), texts)
+    return {
+        "position": earlier_occurrences(queries.threads),
+        "query": pc.binary_join(words, " "),
+    }
 
 
-def _keyword_sets(
-    queries: Queries, threads: Ints, vocabulary: pa.Array, n: int
-) -> dict[str, object]:
-    width = max(len(vocabulary), 1)
+def _keyword_sets(queries: Queries, threads: Ints, vocabulary: pa.Array) -> dict[str, object]:
+    """The set of each thread; `threads` numbers the thread of each query from 0."""
+    width, n = max(len(vocabulary), 1), int(threads[-1]) + 1 if len(threads) else 0
     # Codes are in keyword order, so sorted codes give sorted sets.
     cells = sorted_unique(threads[queries.rows] * width + queries.words)
     rows, words = np.divmod(cells, width)

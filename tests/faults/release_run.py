@@ -106,7 +106,7 @@ def run_release(config, min_parallel_rows=1_000_000):
         result = anonymize_clusters(clusters, params, engine.folder)
         store(engine, result.threads, "anonymized_threads")
         store(engine, result.ledger, "ledger")
-        write_parquet(result.cost, path_of("cost_report"), connection=engine.connection)
+        write_parquet(result.cost(), path_of("cost_report"), connection=engine.connection)
     begin("checks")
     for stage, count in (("threads", count_threads), ("clusters", count_clusters)):
         checked = {stage: files[stage], "raw_log": files["raw_log"]}

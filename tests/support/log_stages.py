@@ -31,13 +31,14 @@ def log_stages(folder, users=("ann", "bob", "cem", "dan"), k=3, form="queries"):
     threads = threads_table(raw, params)
     clusters = clusters_table(threads, params)
     result = anonymize_clusters(clusters, params)
+    published = result.threads.read_all()
     tables = {
         "raw_log": raw,
         "threads": threads,
         "clusters": clusters,
-        "anonymized_threads": result.threads.read_all(),
+        "anonymized_threads": published,
         "ledger": result.ledger.read_all(),
-        "cost_report": result.cost,
+        "cost_report": result.cost(),
     }
     folder.mkdir(exist_ok=True)
     paths = {name: folder / f"{name}.parquet" for name in tables}
