@@ -150,15 +150,17 @@ def _check_users(k: int, accepted: DuckDBPyRelation) -> None:
 
 
 def _threads_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
-    ins = {"raw_log": dg.AssetIn(specs["raw_log"].key)}
+    # Paths: the engine reads the file itself.
+    ins = {"raw_log": dg.AssetIn(specs["raw_log"].key, dagster_type=Path)}
 
     @_stored_assets(config, specs, "threads", ins=ins)
     def threads(
-        context: dg.AssetExecutionContext, raw_log: DuckDBPyRelation
+        context: dg.AssetExecutionContext, raw_log: Path
     ) -> Iterator[dg.Output[StoredFile]]:
         with _open_engine(config, context) as engine:
             with redact_errors():
-                file = _store(engine, threads_stream(engine, raw_log, config.params()))
+                raw = engine.read(str(raw_log))
+                file = _store(engine, threads_stream(engine, raw, config.params()))
                 counts = thread_counts(engine.read(str(file.path)))
             yield dg.Output(file, "threads", metadata=counts)
 
@@ -167,18 +169,20 @@ def _threads_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
 
 def _clusters_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     has_threads = "threads" in specs
-    ins = {"source": dg.AssetIn(specs["threads" if has_threads else "raw_baskets"].key)}
+    source_key = specs["threads" if has_threads else "raw_baskets"].key
+    ins = {"source": dg.AssetIn(source_key, dagster_type=Path)}
 
     @_stored_assets(config, specs, "clusters", ins=ins)
     def clusters(
-        context: dg.AssetExecutionContext, source: DuckDBPyRelation
+        context: dg.AssetExecutionContext, source: Path
     ) -> Iterator[dg.Output[StoredFile]]:
         with _open_engine(config, context) as engine:
             with redact_errors():
+                rows = engine.read(str(source))
                 if has_threads:
-                    file = _store(engine, clusters_stream(engine, source, config.params()))
+                    file = _store(engine, clusters_stream(engine, rows, config.params()))
                 else:
-                    file = _store(engine, basket_clusters_table(source.to_arrow_table()))
+                    file = _store(engine, basket_clusters_table(rows.to_arrow_table()))
                 counts = cluster_counts(engine.read(str(file.path)), config.p)
             yield dg.Output(file, "clusters", metadata=counts)
 

@@ -4,7 +4,7 @@ Files are memory-mapped by the process that reads them: no pipe copies the data,
 more of the stream than its current batch, and a group larger than memory is only a longer file.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,14 +14,22 @@ import pyarrow.compute as pc
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.errors import MalformedInputError
+from setanon_dagster.engines.group_counts import GroupCounts, count_groups
 from setanon_dagster.engines.protocol import GroupFunction
 
 
 class Chunk(NamedTuple):
-    """An Arrow file, and the number of input rows it has or was computed from."""
+    """An Arrow file of complete groups, and its number of rows."""
 
     path: Path
     rows: int
+
+
+class Result(NamedTuple):
+    """An Arrow file with the result of a function, and the counts of the rows it was given."""
+
+    path: Path
+    counts: GroupCounts
 
 
 def cut_chunks(  # noqa: PLR0913 - a stream, and how to cut it
@@ -38,39 +46,54 @@ def cut_chunks(  # noqa: PLR0913 - a stream, and how to cut it
     A group of more than `max_group_rows` rows is treated as several groups of that many rows.
     """
     number, file = 0, _ChunkWriter(folder / "0.arrow", schema)
-    boundaries = _GroupBoundaries(max_group_rows)
     try:
-        for batch in batches:
-            start = 0
-            for position in boundaries.starts(batch.column(key)).tolist():
-                if file.rows + position - start >= min_rows:
-                    file.add(batch.slice(start, position - start))
-                    yield file.close()
-                    number, start = number + 1, position
-                    file = _ChunkWriter(folder / f"{number}.arrow", schema)
-            file.add(batch.slice(start))
+        for piece, is_last in pieces_of_chunks(batches, key, min_rows, max_group_rows):
+            file.add(piece)
+            if is_last:
+                yield file.close()
+                number += 1
+                file = _ChunkWriter(folder / f"{number}.arrow", schema)
         if file.rows:
             yield file.close()
     finally:
         file.discard()
 
 
-def process_chunk(function: GroupFunction, chunk: Chunk) -> Chunk:
+def pieces_of_chunks(
+    batches: Iterable[pa.RecordBatch], key: str, min_rows: int, max_group_rows: int | None = None
+) -> Iterator[tuple[pa.RecordBatch, bool]]:
+    """Slices of the batches, and for each whether it is the last of a chunk of complete groups."""
+    boundaries = _GroupBoundaries(max_group_rows)
+    rows = 0
+    for batch in batches:
+        start = 0
+        for position in boundaries.starts(batch.column(key)).tolist():
+            if rows + position - start >= min_rows:
+                yield batch.slice(start, position - start), True
+                rows, start = 0, position
+        rows += len(batch) - start
+        yield batch.slice(start), False
+
+
+def process_chunk(function: GroupFunction, key: str, chunk: Chunk) -> Result:
     """Replace the file of a chunk by a file with the function's result."""
     output = chunk.path.with_suffix(".result")
     with pa.memory_map(str(chunk.path)) as source:
-        result = function(pa.ipc.open_stream(source).read_all())
+        table = pa.ipc.open_stream(source).read_all()
+        result = function(table)
+        counts = count_groups(table[key], len(result))
+        del table
     with pa.OSFile(str(output), "wb") as sink, pa.ipc.new_stream(sink, result.schema) as writer:
         writer.write_table(result)
     chunk.path.unlink()
-    return Chunk(output, chunk.rows)
+    return Result(output, counts)
 
 
-def take_result(chunk: Chunk) -> pa.Table:
+def take_result(result: Result) -> pa.Table:
     """Map the file into memory and delete it; the mapping keeps the data readable."""
-    with pa.memory_map(str(chunk.path)) as source:
+    with pa.memory_map(str(result.path)) as source:
         table = pa.ipc.open_stream(source).read_all()
-    chunk.path.unlink()
+    result.path.unlink()
     return table
 
 

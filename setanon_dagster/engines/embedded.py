@@ -23,9 +23,11 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from setanon_core.runtime.progress import report_progress
-from setanon_dagster.engines.chunks import Chunk, cut_chunks, process_chunk, take_result
+from setanon_dagster.engines.chunks import Result, cut_chunks, process_chunk, take_result
+from setanon_dagster.engines.group_counts import GroupCheck
 from setanon_dagster.engines.process_pool import map_bounded, start_processes
-from setanon_dagster.engines.protocol import GroupFunction
+from setanon_dagster.engines.protocol import GroupFunction, require_few
+from setanon_dagster.engines.run_numbers import number_runs
 from setanon_dagster.storage.batches import reader_of_tables
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
@@ -104,6 +106,7 @@ class EmbeddedEngine:
     ) -> pa.RecordBatchReader:
         """Apply the function to complete groups, sorted by key and order; results in that order.
 
+        Raises `CutGroupError` if the rows counted before and in the calls are not complete groups.
         `presorted`: the rows are stored in this order already.
         `max_group_rows`: the function treats a longer group as several groups of that many rows.
         `step`: the name under which progress is reported.
@@ -117,13 +120,24 @@ class EmbeddedEngine:
         )
         results = map_bounded(
             self._pool_for(total),
-            partial(process_chunk, function),
+            partial(process_chunk, function, key),
             chunks,
             CHUNKS_PER_PROCESS * self.workers,
         )
         for stream in (reader, chunks, results):  # the caller may stop reading early
             self._resources.callback(stream.close)
-        return reader_of_tables(schema, _with_progress(results, step, total))
+        check = GroupCheck(max_group_rows)
+        return reader_of_tables(schema, _take_results(results, check, step, total))
+
+    def number_runs(
+        self, relation: pa.RecordBatchReader, column: str, position: str
+    ) -> pa.RecordBatchReader:
+        """Replace a column by the number of the run, from 0; a run starts where `position` is 0."""
+        return reader_of_tables(relation.schema, number_runs(relation, column, position))
+
+    def collect(self, relation: DuckDBPyRelation, at_most: int) -> pa.Table:
+        """All rows of a small relation; more than `at_most` are refused."""
+        return require_few(relation.limit(at_most + 1).to_arrow_table(), at_most)
 
     def write(self, relation: object, uri: str) -> int:
         """Write a relation, or a result of `group_map`, to a Parquet file.
@@ -150,10 +164,14 @@ class EmbeddedEngine:
         return self._pool
 
 
-def _with_progress(results: Iterable[Chunk], step: str, total: int) -> Iterator[pa.Table]:
-    done = 0
+def _take_results(
+    results: Iterable[Result], check: GroupCheck, step: str, total: int
+) -> Iterator[pa.Table]:
+    received = 0
     for result in results:
         table = take_result(result)
-        done += result.rows
-        report_progress(step, done, total)
+        check.add(result.counts)
+        received += len(table)
+        report_progress(step, check.total.rows, total)
         yield table
+    check.finish(total, received)

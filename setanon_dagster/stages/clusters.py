@@ -1,7 +1,7 @@
 """Sections 5.2 and 5.3: keywords, items and cluster keys of each thread."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from setanon_core.model.queries import Queries
 from setanon_core.params import Identity, ReleaseParams, Tokenizer
 from setanon_core.pipeline.baskets import threads_of_baskets
 from setanon_dagster import metadata_keys
-from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.engines.protocol import Engine
 from setanon_dagster.stages.arrow import encode, encode_sorted, list_column
 
 KEY_SIZES: Final = (4, 3, 2, 1)
@@ -49,12 +49,10 @@ def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
     return tokenize_threads(threads, params.tokenizer, params.identity)
 
 
-def clusters_stream(
-    engine: EmbeddedEngine, threads: DuckDBPyRelation, params: ReleaseParams
-) -> pa.RecordBatchReader:
-    """Clusters of any number of threads, computed in chunks; equal to `clusters_table`."""
+def clusters_stream(engine: Engine, threads: Any, params: ReleaseParams) -> Any:  # noqa: ANN401
+    """Clusters of any number of threads, as a relation of the engine; equal to `clusters_table`."""
     return engine.group_map(
-        threads.select('thread, "user", query'),
+        engine.sql('SELECT thread, "user", query, "position" FROM threads', threads=threads),
         "thread",
         "position",
         partial(tokenize_threads, tokenizer=params.tokenizer, identity=params.identity),

@@ -1,8 +1,7 @@
 """Section 5.1: separate the rows of a log into threads."""
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,8 @@ from setanon_core.columns.arrays import earlier_occurrences
 from setanon_core.params import ReleaseParams, SimilarityMeasure, Unit
 from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads, time_order
 from setanon_dagster import metadata_keys
-from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.engines.protocol import Engine
 from setanon_dagster.stages.arrow import encode, encode_sorted
-from setanon_dagster.storage.batches import reader_of_tables
 
 SCHEMA: Final = pa.schema(
     {
@@ -36,15 +34,13 @@ def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
     return separate(raw, params.measure, params.unit)
 
 
-def threads_stream(
-    engine: EmbeddedEngine, raw: DuckDBPyRelation, params: ReleaseParams
-) -> pa.RecordBatchReader:
-    """Threads of a log of any size, equal to `threads_table`.
+def threads_stream(engine: Engine, raw: Any, params: ReleaseParams) -> Any:  # noqa: ANN401
+    """Threads of a log of any size, equal to `threads_table`, as a relation of the engine.
 
     Chunks of users are separated in parallel; threads are numbered by user, then by first query.
     """
     separated = engine.group_map(
-        raw.select('"user", time, query, line'),
+        engine.sql('SELECT "user", "time", query, line FROM raw_log', raw_log=raw),
         "user",
         "time, line",
         partial(separate, measure=params.measure, unit=params.unit),
@@ -52,7 +48,8 @@ def threads_stream(
         max_group_rows=MAX_SESSION_QUERIES,
         step="threads",
     )
-    return reader_of_tables(SCHEMA, _renumber(separated))
+    # Numbers start at 0 in each call of the function; position 0 starts a thread.
+    return engine.number_runs(separated, "thread", "position")
 
 
 def thread_counts(threads: DuckDBPyRelation) -> dict[str, int | float]:
@@ -93,12 +90,3 @@ def separate(raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit = "thr
         ]
         tables.append(pa.table(columns, schema=SCHEMA))
     return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-
-
-def _renumber(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Replace thread numbers per chunk by consecutive ones; position 0 starts a thread."""
-    last = -1
-    for batch in batches:
-        thread = last + np.cumsum(batch.column("position").to_numpy() == 0)
-        last = int(thread[-1]) if len(thread) else last
-        yield pa.Table.from_batches([batch]).set_column(0, "thread", [pa.array(thread)])

@@ -81,8 +81,8 @@ def negate(table, name):
 
 def test_result_replaces_the_chunk_and_is_deleted_when_taken(tmp_path):
     (chunk,) = cut_chunks(batches(["a", "a"], 1), SCHEMA, "key", 9, tmp_path)
-    result = process_chunk(partial(negate, name="negated"), chunk)
+    result = process_chunk(partial(negate, name="negated"), "key", chunk)
     assert [path.name for path in tmp_path.iterdir()] == [result.path.name]
     assert take_result(result)["negated"].to_pylist() == [0, -1]
-    assert result.rows == 2
+    assert result.counts.rows == 2
     assert list(tmp_path.iterdir()) == []
