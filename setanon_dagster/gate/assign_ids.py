@@ -136,7 +136,7 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
                 f"""SELECT {", ".join(selected)} FROM stage
                 LEFT JOIN ids USING (thread) ORDER BY {", ".join(order)}"""  # noqa: S608 - constants
             )
-        written = write_parquet(rows, public, mode=0o644, name="the release")
+        written = write_parquet(rows, public, mode=0o644, name="the release", connection=connection)
         (with_id,) = read_parquet(public, connection).aggregate("count(thread_id)").fetchall()[0]
     return UnmatchedRows(written - with_id, written - before)
 
