@@ -7,6 +7,7 @@ from support.oracles import best_partition_cost, random_records
 from support.strategies import params, records
 
 from setanon_core.columns.records import Records
+from setanon_core.grouping.bounds.distances import table_row_of
 from setanon_core.grouping.bounds.lower_bound import nearest_bound
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.params import OPERATIONS, Params
@@ -98,3 +99,23 @@ def test_a_range_of_first_items_needs_only_the_sets_with_such_an_item(operations
 def test_all_records_are_withdrawn_if_there_are_fewer_than_k_users():
     assert bound_in_parts(Records.from_sets([{1, 2}, {1}]), Params(3)) == 3
     assert bound_in_parts(Records.from_sets([]), Params(3)) == 0
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+def test_long_sets_are_counted_at_most_at_their_distance(operations):
+    data = random_records(np.random.default_rng(11), 80, 7)
+    whole, limit = weighted_sets(data), 3
+    is_long = whole.sets.sizes > limit
+    long = [mask for mask, chosen in zip(whole.sets.bitmasks(), is_long, strict=True) if chosen]
+    of_item = np.array([sum(mask >> item & 1 for mask in long) for item in range(7)])
+    short = whole.sets.take(np.flatnonzero(~is_long))
+    table = module._long_sets(short, of_item, len(long), limit, operations)  # noqa: SLF001
+    for mask, counts in zip(short.bitmasks(), table.T, strict=True):
+        own = [item for item in range(7) if mask >> item & 1]
+        for lacking in range(len(own) + 1):
+            row = table_row_of(limit, limit + 1, len(own) - lacking, operations)
+            actual = sum((mask & ~other).bit_count() <= lacking for other in long)
+            assert counts[: row + 1].sum() >= actual
+        if own:
+            row = table_row_of(limit, limit + 1, len(own), operations)
+            assert counts[: row + 1].sum() <= min(of_item[own]) or operations == "additions"

@@ -6,13 +6,22 @@ from support.oracles import fewest_users, grouping_cost, random_records
 
 from setanon_core import anonymize
 from setanon_core.columns.records import Records
+from setanon_core.columns.users import user_ranks
 from setanon_core.grouping.improve import duplicates
 from setanon_core.grouping.methods import group
 from setanon_core.grouping.strip import count_owners, strip
+from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
 from setanon_core.partition import group_in_places as module
 from setanon_core.partition import plan
-from setanon_core.partition.group_in_places import group_in_places
+from setanon_core.partition.group_in_places import (
+    count_itemsets,
+    group_in_places,
+    group_places,
+    move_between_places,
+    place_records,
+)
+from setanon_core.partition.locate_groups import locate_groups
 from setanon_core.pipeline import group_records
 from setanon_core.pipeline.group_records import anonymize_records
 from setanon_core.runtime.executor import use_executor
@@ -52,6 +61,46 @@ def test_visits_lower_the_cost_and_places_cost_little():
     rounds = group_in_places(records, params, 6).rounds
     assert rounds[0].cost.total > rounds[1].cost.total > rounds[2].cost.total
     assert rounds[2].cost.total < 1.08 * whole
+
+
+def test_a_withdrawn_record_moves_to_the_nearest_center_of_all_its_places():
+    records, params = random_records(np.random.default_rng(1), 300, 14, 200), Params(3)
+    placed = place_records(records, count_itemsets(records, 3), 7)
+    labels, _ = group_places(placed, params)
+    labels[::2] = WITHDRAWN
+    _, n_users = user_ranks(labels, records.users)
+    labels[n_users < params.k] = WITHDRAWN
+    located = locate_groups(records, labels, params, placed.plan, placed.item_rank)
+    moved = move_between_places(placed, located, params)
+    masks, centers = records.bitmasks(), located.centers.bitmasks()
+    several = 0
+    for i in np.flatnonzero(located.rows == WITHDRAWN).tolist():
+        known = placed.wishes.homes[i] >= 0
+        places = placed.choices[i][known].tolist()
+        offers = dict.fromkeys(places, 0)
+        for center, place in zip(centers, located.places.tolist(), strict=True):
+            if place in offers:
+                shared = (masks[i] & center).bit_count()
+                offers[place] = max(offers[place], 2 * shared - center.bit_count())
+        best = max(offers.values(), default=0)
+        several += sum(saving > 0 for saving in offers.values()) > 1
+        assert (moved[i] == WITHDRAWN) == (best == 0)
+        if best:
+            center = centers[moved[i]]
+            assert 2 * (masks[i] & center).bit_count() - center.bit_count() == best
+    assert several > 5
+
+
+def test_new_groups_of_several_places_save_more_than_those_of_one_place(monkeypatch):
+    params = Params(3)
+    everywhere, at_home = [], []
+    for seed in range(3):
+        records = strip(topic_records(1000, 500, seed), params).records
+        everywhere.append(group_in_places(records, params, 8).rounds[-1].cost.total)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "destinations", lambda _c, _w, here, _s: here)
+            at_home.append(group_in_places(records, params, 8).rounds[-1].cost.total)
+    assert sum(everywhere) < sum(at_home)
 
 
 def test_a_visit_that_raises_the_cost_is_undone(monkeypatch):

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from support.oracles import random_records
 
 from setanon_core.columns.records import Records
+from setanon_core.params import Params
 from setanon_core.partition.content_hashes import record_hashes, set_hashes
 from setanon_core.partition.group_in_places import count_itemsets, place_records
 from setanon_core.partition.itemset_counts import Counts
+from setanon_core.partition.locate_groups import locate_groups, rarest_items
 from setanon_core.partition.place_columns import renumber_items, rows_by_place
 from setanon_core.partition.plan import PLACE, Plan, count_places, cut, depth_first, find_parents
 
@@ -73,6 +75,21 @@ def test_light_items_are_cut_in_order_into_places_of_at_most_twice_the_mean(weig
         assert np.bincount(first, weight).max() <= 2 * weight.sum() / places
 
 
+@pytest.mark.parametrize(
+    ("weights", "places", "first", "count"),
+    [
+        ([1, 1, 4, 2], 4, [0, 0, 1, 3], [1, 1, 2, 1]),
+        ([1, 29, 10], 4, [0, 1, 3], [1, 2, 1]),
+        ([40], 4, [0], [4]),
+        ([10, 30], 4, [0, 1], [1, 3]),
+        ([0, 0], 2, [0, 0], [1, 1]),
+    ],
+)
+def test_the_places_of_an_item_lie_around_its_middle(weights, places, first, count):
+    found = cut(np.array(weights), places)
+    assert [column.tolist() for column in found] == [first, count]
+
+
 def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
     plan = Plan(5, np.array([0, 1]), np.array([1, 4]))
     hashes = record_hashes(Records.from_sets([{0, i} for i in range(1, 400)]))
@@ -95,6 +112,17 @@ def test_every_record_has_exactly_one_place_and_equal_first_wishes_share_it(plac
     wish = placed.wishes.level[wished] * 1000 + placed.wishes.itemset[wished]
     pairs = np.unique(np.column_stack((wish, placed.choices[wished, 0])), axis=0)
     assert len(pairs) == len(np.unique(wish))
+
+
+def test_a_group_is_located_at_the_place_of_the_rarest_item_of_its_center():
+    records = Records.from_sets([{0, 1}] * 3 + [{1, 2}] * 4 + [{0}])
+    plan = Plan(9, np.array([3, 5, 7]), np.ones(3, int))
+    labels = np.array([4, 4, 4, 2, 2, 2, 2, -1])
+    item_rank = np.array([0, 2, 1])
+    located = locate_groups(records, labels, Params(3), plan, item_rank)
+    assert located.places[located.rows[:7]].tolist() == [3] * 3 + [7] * 4
+    assert located.saving.tolist() == [2] * 7 + [0]
+    assert rarest_items(located.centers, np.array([1, 0, 2])).tolist() == [1, 1]
 
 
 def test_set_hashes_depend_on_the_items_alone():
