@@ -156,9 +156,10 @@ def move_between_places(placed: PlacedRecords, located: LocatedGroups, params: P
 
     results = map_ordered(compare_at_place, inputs())
     for part, own, (nearest, there) in zip(visitors, centers, results, strict=True):
-        # Of places that save equally much, the first one.
+        # Of places that save equally much, the first one. Withdrawal, row -1, saves 0.
         better = there > target_saving[part]
-        target[part[better]], target_saving[part[better]] = own[nearest[better]], there[better]
+        target[part[better]] = np.append(own, WITHDRAWN)[nearest[better]]
+        target_saving[part[better]] = there[better]
     moved = make_moves(records, rows, target, target_saving - saving, params.k)
     return rows if moved is None else moved
 
