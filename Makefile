@@ -6,7 +6,7 @@ READY := .venv/ready
 # A release needs fewer packages than development; a development environment is reused.
 USABLE := $(if $(wildcard $(READY)),$(READY),.venv/usable)
 
-.PHONY: test test-slow test-all mutants check audit docs bench faults fuzz tampering release screenshots ui clean
+.PHONY: test test-slow test-all test-spark spark mutants check audit docs bench faults fuzz tampering release screenshots ui clean
 
 # Tests start processes, which must find compiled modules even if the environment disables them.
 test test-slow: export PYTHONDONTWRITEBYTECODE =
@@ -19,6 +19,15 @@ test-slow: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS) -m slow
 
 test-all: test test-slow
+
+# The engine spark on one machine and on a cluster of two workers on this machine; needs Java 17.
+test-spark: spark
+	$(BIN)/pytest -q tests/engines/test_spark.py tests/engines/test_spark_cluster.py \
+		-m 'slow or spark_cluster'
+
+# PySpark (400 MB) is not part of a development install; without it, its tests are skipped.
+spark: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pyspark
 
 # Mutation testing. MODULES: files to mutate, such as setanon_core/verify.py, default all of
 # tests/mutants/modules.toml; MUTANTS: number per module, chosen by SEED, default all (hours).

@@ -27,6 +27,7 @@ from setanon_dagster.engines.spark_session import (
     ignore_pandas_warning,
     own_session,
     start_session,
+    stop_session,
 )
 from setanon_dagster.engines.spark_tasks import (
     GroupTask,
@@ -81,7 +82,7 @@ class SparkEngine:
         try:
             if session is None:
                 session = start_session(master, settings or {}, self.folder)
-                self._resources.callback(session.stop)
+                self._resources.callback(stop_session, session)
             self.session = own_session(session)
         except BaseException:
             self._resources.close()

@@ -123,6 +123,14 @@ def start_session(master: str, settings: Mapping[str, str], folder: Path) -> "Sp
         return builder.getOrCreate()
 
 
+def stop_session(session: "SparkSession") -> None:
+    """Stop a session; its Java process stays, and may be used by the next one."""
+    jvm = session.sparkContext._jvm  # noqa: SLF001 - no public name
+    session.stop()
+    # Otherwise the next session writes to the temporary folder of this one, which is removed.
+    getattr(getattr(jvm.org.apache.spark.util, "Utils$"), "MODULE$").clearLocalRootDirs()
+
+
 def own_session(session: "SparkSession") -> "SparkSession":
     """A session with settings and views of its own in the same Spark context."""
     with ignore_pandas_warning():

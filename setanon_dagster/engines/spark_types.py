@@ -106,5 +106,5 @@ def _signed(value: "Column") -> "Column":
     from pyspark.sql import functions as f
 
     too_large = value > f.lit(2**63 - 1)
-    wrapped = value - f.lit(2**64).cast("decimal(20,0)")
+    wrapped = value - f.lit(str(2**64)).cast("decimal(20,0)")
     return f.when(too_large, wrapped).otherwise(value).cast("bigint")

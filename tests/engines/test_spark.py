@@ -1,0 +1,120 @@
+"""The engine spark writes the bytes of the embedded engine; skipped with a warning without Java."""
+
+import pyarrow as pa
+import pytest
+from support.spark import (
+    NOT_TESTED,
+    QUICK,
+    embedded_files,
+    part_sums,
+    skip_without_spark,
+    stage_files,
+    write_raw,
+)
+
+from setanon_core.errors import MalformedInputError, SetanonError
+from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.engines.group_counts import CutGroupError
+from setanon_dagster.engines.spark import SparkEngine
+from setanon_dagster.engines.spark_session import MissingSparkError
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(f"default:{NOT_TESTED}:UserWarning"),
+    # PySpark leaves sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ROWS = pa.schema({"key": pa.string(), "row": pa.int64()})
+SUMS = pa.schema({"key": pa.string(), "total": pa.int64()})
+KEYS = ["b", "Z", "é", "\uffff", "😀", "a", "ab", "", "zz"]
+TABLE = pa.table(
+    [[key for place, key in enumerate(KEYS, 1) for _ in range(place)], range(45)], schema=ROWS
+)
+
+
+class CuttingEngine(SparkEngine):
+    """Cuts groups: rows are dealt to the partitions one by one."""
+
+    def _arrange(self, frame, key, order, partitions):
+        return frame.repartition(partitions).sortWithinPartitions(key, order)
+
+
+def failing(error):
+    def fail(_):
+        raise error
+
+    return fail
+
+
+def check_order_and_long_groups(engine, folder):
+    with EmbeddedEngine(folder, chunk_rows=2) as embedded:
+        rows = embedded.sql("FROM rows", rows=TABLE)
+        options = {"function": part_sums(3), "schema": SUMS, "max_group_rows": 3}
+        expected = embedded.group_map(rows, "key", "row DESC", **options).read_all()
+    rows = engine.sql('SELECT "key", "row" FROM rows', rows=TABLE)
+    result = engine.group_map(rows, "key", "row DESC", **options)
+    assert engine.collect(result, 100) == expected
+    with pytest.raises(SetanonError, match="at most 3 rows"):
+        engine.collect(result, 3)
+    nothing = engine.sql('SELECT * FROM rows WHERE "row" < 0', rows=rows)
+    assert len(engine.collect(engine.group_map(nothing, "key", "row", part_sums(3), SUMS), 1)) == 0
+
+
+def check_errors(engine):
+    rows = engine.sql("SELECT * FROM rows", rows=TABLE)
+    own = failing(MalformedInputError("the rows must be valid."))
+    with pytest.raises(MalformedInputError, match=r"^the rows must be valid\.$"):
+        engine.group_map(rows, "key", "row", own, SUMS)
+    with pytest.raises(Exception, match="WorkerError: KeyError") as raised:
+        engine.group_map(rows, "key", "row", failing(KeyError("canary")), SUMS)
+    assert "canary" not in str(raised.value)
+
+
+def check_stored_unsigned_integers(engine, folder, expected):
+    """`clusters` has unsigned 64-bit integers, which Spark does not have."""
+    stored = engine.read(str(folder / "clusters.parquet"))
+    engine.write(engine.sql("SELECT * FROM stored", stored=stored), str(folder / "copy.parquet"))
+    assert (folder / "copy.parquet").read_bytes() == expected
+    assert engine.write(stored, f"{folder}/copies/") == len(engine.collect(stored, 1000))
+    assert (folder / "copies" / "_SUCCESS").exists()
+
+
+def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests):
+    """One test with subtests: starting Spark takes longer than each of them."""
+    skip_without_spark()
+    expected = embedded_files(tmp_path)
+    spill = tmp_path / "spill"
+    raw = {files: str(write_raw(tmp_path / f"raw_{files}", files)) for files in (1, 2, 7)}
+    with SparkEngine(spill, master="local[2]", settings=QUICK) as started:
+        for files, path in raw.items():
+            with (
+                subtests.test("files", cores=2, files=files),
+                SparkEngine(
+                    spill, session=started.session, partitions=files, chunk_rows=100
+                ) as engine,
+            ):
+                assert stage_files(engine, path, tmp_path) == expected
+        with SparkEngine(spill, session=started.session, partitions=3, chunk_rows=2) as engine:
+            with subtests.test("order and long groups"):
+                check_order_and_long_groups(engine, spill)
+            with subtests.test("errors"):
+                check_errors(engine)
+            with subtests.test("unsigned integers"):
+                check_stored_unsigned_integers(engine, tmp_path, expected["clusters"])
+        with (
+            subtests.test("cut groups"),
+            CuttingEngine(spill, session=started.session, partitions=3) as engine,
+        ):
+            rows = engine.sql("SELECT * FROM rows", rows=TABLE)
+            with pytest.raises(CutGroupError, match="must be passed to the function"):
+                engine.group_map(rows, "key", "row", part_sums(3), SUMS)
+        with subtests.test("one context"), pytest.raises(MissingSparkError, match="at most one"):
+            SparkEngine(spill)
+    with (
+        subtests.test("files", cores=1, files=2),
+        SparkEngine(spill, master="local[1]", settings=QUICK) as engine,
+    ):
+        assert stage_files(engine, raw[2], tmp_path) == expected
+    assert list(spill.iterdir()) == []

@@ -1,0 +1,167 @@
+"""The engine spark on a standalone cluster: a master and two workers, on this machine."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from support.spark import (
+    NOT_TESTED,
+    PARAMS,
+    QUICK,
+    embedded_files,
+    skip_without_spark,
+    stage_files,
+    write_raw,
+)
+
+from setanon_dagster.engines.spark import SparkEngine
+from setanon_dagster.stages.threads import SCHEMA, separate
+
+pytestmark = [
+    pytest.mark.spark_cluster,
+    pytest.mark.filterwarnings(f"default:{NOT_TESTED}:UserWarning"),
+    # PySpark leaves sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+DEPLOY = "org.apache.spark.deploy"
+HOST = "127.0.0.1"
+SECONDS = 180
+SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def free_port():
+    with socket.socket() as opened:
+        opened.bind((HOST, 0))
+        return opened.getsockname()[1]
+
+
+def is_open(port):
+    with socket.socket() as opened:
+        return opened.connect_ex((HOST, port)) == 0
+
+
+def executors_of(worker):
+    """Process ids of the executors that this worker started."""
+    children = Path(f"/proc/{worker.pid}/task").glob("*/children")
+    return [int(pid) for file in children for pid in file.read_text().split()]
+
+
+def start(resources, folder, name, *arguments):
+    """Start a daemon in the foreground; it is killed by its id, with its executors, at the end."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    log = resources.enter_context((folder / f"{name}.log").open("wb"))
+    environment = os.environ | {
+        "SPARK_HOME": str(home),
+        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": SMALL_JAVA,
+        "SPARK_LOCAL_IP": HOST,
+    }
+    process = subprocess.Popen(  # noqa: S603 - PySpark's own script
+        [str(home / "bin" / "spark-class"), *arguments],
+        env=environment,
+        stdout=log,
+        stderr=log,
+    )
+
+    def stop():
+        process.terminate()  # a worker ends its executors when it is terminated
+        process.wait(SECONDS)
+
+    resources.callback(stop)
+    return process
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """The URL of the master, and the processes of the two workers."""
+    skip_without_spark()
+    port = free_port()
+    address = ["--host", HOST, "--port", str(port), "--webui-port", "0"]
+    with ExitStack() as resources:
+        start(resources, tmp_path, "master", f"{DEPLOY}.master.Master", *address)
+        wait_until(lambda: is_open(port))
+        url = f"spark://{HOST}:{port}"
+        workers = []
+        for name in ("first", "second"):
+            limits = ["--cores", "1", "--memory", "700m", "--work-dir", str(tmp_path / name)]
+            web = ["--host", HOST, "--webui-port", "0"]
+            worker = f"{DEPLOY}.worker.Worker"
+            workers.append(start(resources, tmp_path, name, worker, *limits, *web, url))
+        yield url, workers
+
+
+def settings():
+    return QUICK | {
+        "spark.driver.host": HOST,
+        "spark.driver.bindAddress": HOST,
+        "spark.executor.memory": "600m",
+        "spark.executor.extraJavaOptions": SMALL_JAVA,
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+
+
+def slow_separate(folder):
+    """`separate`, which tells by a file that it was called, and then waits."""
+
+    def function(table):
+        (Path(folder) / str(os.getpid())).touch()
+        time.sleep(1)
+        return separate(table, PARAMS.measure, PARAMS.unit)
+
+    return function
+
+
+def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is_killed(
+    tmp_path, cluster
+):
+    url, workers = cluster
+    expected = embedded_files(tmp_path)
+    raw = str(write_raw(tmp_path / "raw_7", 7))
+    called = tmp_path / "called"
+    called.mkdir()
+    engine = SparkEngine(
+        tmp_path / "spill", master=url, settings=settings(), partitions=7, chunk_rows=20
+    )
+    with engine:
+        wait_until(lambda: all(executors_of(worker) for worker in workers))
+        assert stage_files(engine, raw, tmp_path) == expected
+
+        (victim,) = executors_of(workers[1])
+
+        def kill():
+            wait_until(lambda: len(list(called.iterdir())) >= 2)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = Thread(target=kill)
+        killer.start()
+        separated = engine.group_map(
+            engine.read(raw),
+            "user",
+            "time, line",
+            slow_separate(str(called)),
+            SCHEMA,
+        )
+        killer.join()
+        assert victim not in executors_of(workers[1])
+        threads = engine.number_runs(separated, "thread", "position")
+        engine.write(threads, str(tmp_path / "killed.parquet"))
+    assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
