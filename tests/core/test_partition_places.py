@@ -169,6 +169,16 @@ def test_the_executor_and_the_parts_do_not_change_the_labels(monkeypatch):
     assert np.array_equal(group_in_places(records, params, 4).labels, expected)
 
 
+def test_the_records_of_an_item_that_everybody_has_are_distributed_among_places():
+    records = Records.from_sets([{0, 1 + i} for i in range(600)])
+    placed = place_records(records, count_itemsets(records, 3), 4)
+    sizes = np.bincount(placed.choices[:, 0], minlength=4)
+    assert sizes.min() > 100
+    labels = group_in_places(records, Params(3, min_owners=0), 4).labels
+    # Every record keeps the common item.
+    assert grouping_cost(records, labels, "both") == 600
+
+
 def test_surplus_duplicates_have_no_place_and_keep_their_sets(monkeypatch):
     monkeypatch.setattr(duplicates, "MIN_REMAINING", 1)
     records = Records.from_sets([{1, 2}] * 60 + [{1, 3}] * 5 + [{4}] * 2)
