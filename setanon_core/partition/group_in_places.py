@@ -100,7 +100,7 @@ def _parts(sets: Sets) -> Iterator[Sets]:
 
 
 def group_placed(placed: PlacedRecords, params: Params) -> Grouping:
-    """First groups, then the visits; a visit that does not lower the cost is undone."""
+    """First groups, then the visits; a visit that raises the cost is undone, as a safeguard."""
     records = placed.records
     labels, notes = group_places(placed, params)
     rounds = [Round(group_places.__name__, flip_cost(records, labels, params.operations))]
