@@ -27,7 +27,8 @@ test-spark: spark
 
 # PySpark (400 MB) is not part of a development install; without it, its tests are skipped.
 spark: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pyspark
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		'pyspark[connect]'
 
 # Mutation testing. MODULES: files to mutate, such as setanon_core/verify.py, default all of
 # tests/mutants/modules.toml; MUTANTS: number per module, chosen by SEED, default all (hours).
