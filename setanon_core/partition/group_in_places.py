@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.columns.arrays import Ints, sorted_unique
 from setanon_core.columns.records import Records
@@ -52,7 +53,7 @@ class PlacedRecords:
 
     records: Records
     wishes: Wishes
-    choices: Ints
+    choices: npt.NDArray[np.int32]
     """Place of each home of each record; the first column is the place of the record."""
 
     plan: Plan
@@ -81,7 +82,9 @@ def place_records(records: Records, frequent: FrequentItemsets, places: int) -> 
     weights = np.bincount(first_home[first_home != NO_ITEM], minlength=frequent.width)
     plan = make_plan(frequent, neighbour_counts(wishes, frequent), weights, places)
     hashes = record_hashes(records)
-    choices = np.column_stack([plan.place_of(home, hashes) for home in wishes.homes.T])
+    choices = np.empty_like(wishes.homes)
+    for column, home in enumerate(wishes.homes.T):
+        choices[:, column] = plan.place_of(home, hashes)
     return PlacedRecords(records, wishes, choices, plan, frequent.item_rank)
 
 
@@ -168,7 +171,7 @@ def _visitors(placed: PlacedRecords, saving: Ints) -> list[Ints]:
     """For each place, the records with a home there that may save more than now, ascending."""
     n = len(placed.records)
     record, column = np.nonzero(placed.wishes.sizes > saving[:, None])
-    cells = sorted_unique(placed.choices[record, column] * n + record)
+    cells = sorted_unique(placed.choices[record, column].astype(np.int64) * n + record)
     place, record = np.divmod(cells, max(n, 1))
     return [record[rows] for rows in rows_by_place(place, placed.plan.places)]
 

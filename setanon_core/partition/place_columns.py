@@ -1,12 +1,13 @@
 """Split columns by place, and renumber the items of one place, which has few of all items."""
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.columns.arrays import Ints
 from setanon_core.columns.sets import Sets
 
 
-def rows_by_place(place: Ints, places: int) -> list[Ints]:
+def rows_by_place(place: npt.NDArray[np.integer], places: int) -> list[Ints]:
     """The row numbers of each place, ascending.
 
     >>> [rows.tolist() for rows in rows_by_place(np.array([2, 0, 2]), 3)]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.columns.arrays import Ints, Keys, run_starts
 from setanon_core.partition.itemset_counts import Counts, FrequentItemsets
@@ -33,7 +34,7 @@ class Plan:
     first: Ints
     count: Ints
 
-    def place_of(self, items: Ints, keys: Keys) -> Ints:
+    def place_of(self, items: npt.NDArray[np.integer], keys: Keys) -> Ints:
         """The place of each record, given an item and a hash of its content.
 
         The hash decides among the places of a heavy item, and for records without an item.

@@ -14,6 +14,7 @@ Deviation:  not in the paper. No groups are opened before the first visit: group
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.columns.records import Records
@@ -55,7 +56,9 @@ def reopen_at_place(visit: Visit) -> Ints:
     return open_centers(mined, rows, saving, params, len(centers))
 
 
-def destinations(choices: Ints, wishes: Wishes, here: Ints, saving: Ints) -> Ints:
+def destinations(
+    choices: npt.NDArray[np.integer], wishes: Wishes, here: Ints, saving: Ints
+) -> Ints:
     """The place that each record may visit, or `here`.
 
     `choices` are the places of its homes, best first. It is the first one, other than `here`, that

@@ -13,6 +13,7 @@ Deviation:  two records that share an itemset of several items have the same hom
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from setanon_core.columns.arrays import Ints, earlier_occurrences
 from setanon_core.columns.sets import Sets
@@ -33,10 +34,10 @@ CHOICES: Final = 4
 class Wishes(NamedTuple):
     """For each record its homes, best first, and the itemset of its first wish."""
 
-    homes: Ints
+    homes: npt.NDArray[np.int32]
     """Rarest items of its itemsets, without repetition: `CHOICES` columns, padded with -1."""
 
-    sizes: Ints
+    sizes: npt.NDArray[np.int8]
     """Size of the largest itemset of each home: what the record can save there."""
 
     level: Ints
@@ -52,7 +53,8 @@ def find_wishes(sets: Sets, frequent: FrequentItemsets) -> Wishes:
     Of each size, the `CHOICES` itemsets of the fewest holders are considered.
     """
     n = len(sets)
-    homes, sizes = np.full((n, CHOICES), NO_ITEM), np.zeros((n, CHOICES), np.int64)
+    # Narrow types: these are the largest columns of the plan.
+    homes, sizes = np.full((n, CHOICES), NO_ITEM, np.int32), np.zeros((n, CHOICES), np.int8)
     filled, level, itemset = np.zeros(n, np.int64), np.full(n, -1), np.full(n, -1)
     held = list(enumerate(held_itemsets(sets, frequent)))
     for number, entries in reversed(held):
