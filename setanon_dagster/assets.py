@@ -1,11 +1,12 @@
 """Dagster assets of one release: one asset per stage."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import dagster as dg
 import pyarrow as pa
@@ -16,8 +17,10 @@ from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.checks import data_docs_folder
 from setanon_dagster.config import ReleaseConfig, environment_secret
+from setanon_dagster.engines.choose import open_configured, open_embedded
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.process_pool import use_processes
+from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.redaction import redact_errors
@@ -32,7 +35,7 @@ from setanon_dagster.stages.clusters import basket_clusters_table, cluster_count
 from setanon_dagster.stages.threads import thread_counts, threads_stream
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
-from setanon_dagster.storage.parquet import write_parquet
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.storage.temporary import remove_all_leftovers, temporary_folder
 from setanon_dagster.translator import SetanonTranslator, asset_specs
 
@@ -41,6 +44,8 @@ READ_RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
 
 COST_COUNTS: Final = ("additions", "deletions", "respellings", "retained", "factor")
 """Columns of the cost report that are shown as metadata."""
+
+OpenedEngine = TypeVar("OpenedEngine", EmbeddedEngine, EmbeddedEngine | SparkEngine)
 
 Specs = Mapping[str, dg.AssetSpec]
 """Asset specs by stage name."""
@@ -157,11 +162,11 @@ def _threads_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     def threads(
         context: dg.AssetExecutionContext, raw_log: Path
     ) -> Iterator[dg.Output[StoredFile]]:
-        with _open_engine(config, context) as engine:
+        with _open_engine(config, context, open_configured(config)) as engine:
             with redact_errors():
                 raw = engine.read(str(raw_log))
                 file = _store(engine, threads_stream(engine, raw, config.params()))
-                counts = thread_counts(engine.read(str(file.path)))
+                counts = _count(config, file, thread_counts)
             yield dg.Output(file, "threads", metadata=counts)
 
     return threads
@@ -176,14 +181,14 @@ def _clusters_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     def clusters(
         context: dg.AssetExecutionContext, source: Path
     ) -> Iterator[dg.Output[StoredFile]]:
-        with _open_engine(config, context) as engine:
+        with _open_engine(config, context, open_configured(config)) as engine:
             with redact_errors():
                 rows = engine.read(str(source))
                 if has_threads:
                     file = _store(engine, clusters_stream(engine, rows, config.params()))
                 else:
                     file = _store(engine, basket_clusters_table(rows.to_arrow_table()))
-                counts = cluster_counts(engine.read(str(file.path)), config.p)
+                counts = _count(config, file, partial(cluster_counts, p=config.p))
             yield dg.Output(file, "clusters", metadata=counts)
 
     return clusters
@@ -200,7 +205,7 @@ def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefiniti
     def anonymized_threads(
         context: dg.AssetExecutionContext, clusters: DuckDBPyRelation
     ) -> Iterator[dg.Output[StoredFile | pa.Table]]:
-        with _open_engine(config, context) as engine:
+        with _open_engine(config, context, open_embedded(config)) as engine:
             with redact_errors(), use_processes(config.workers, len(clusters)):
                 result = anonymize_clusters(clusters, config.params(), engine.folder)
                 threads, ledger = _store(engine, result.threads), _store(engine, result.ledger)
@@ -290,21 +295,30 @@ def _report_metadata(
 
 @contextmanager
 def _open_engine(
-    config: ReleaseConfig, context: dg.AssetExecutionContext
-) -> Iterator[EmbeddedEngine]:
+    config: ReleaseConfig,
+    context: dg.AssetExecutionContext,
+    opened: AbstractContextManager[OpenedEngine],
+) -> Iterator[OpenedEngine]:
     """The engine of a stage; progress is logged to the run."""
     trim_memory()
     remove_all_leftovers(config.folder)
-    with (
-        listen_to_progress(ProgressLogger(context.log.info)),
-        EmbeddedEngine(
-            config.stages, workers=config.workers, memory_limit=config.memory_limit
-        ) as engine,
-    ):
+    with listen_to_progress(ProgressLogger(context.log.info)), ExitStack() as resources:
+        with redact_errors():
+            engine = resources.enter_context(opened)
         yield engine
 
 
-def _store(engine: EmbeddedEngine, rows: pa.RecordBatchReader | pa.Table) -> StoredFile:
+def _count(
+    config: ReleaseConfig,
+    file: StoredFile,
+    count: Callable[[DuckDBPyRelation], dict[str, int | float]],
+) -> dict[str, int | float]:
+    """Counts of a stored file; DuckDB reads only the columns that are counted."""
+    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+        return count(read_parquet(file.path, connection))
+
+
+def _store(engine: EmbeddedEngine | SparkEngine, rows: object) -> StoredFile:
     """Write rows to a file, which the IO manager moves to its final path."""
     return StoredFile(*engine.write_temporary(rows))
 

@@ -16,7 +16,7 @@ from setanon_dagster.sources.source import Source
 from setanon_dagster.storage.folders import PRIVATE
 
 Partition = Literal["day", "week", "month"]
-Engine = Literal["embedded"]
+Engine = Literal["embedded", "spark"]
 ReportKind = Literal["plain", "full"]
 
 SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a secret
@@ -61,7 +61,13 @@ class ReleaseConfig(PublishedParams):
     """Edit distance up to which queries are similar, as a share of the longer query."""
 
     engine: Engine = "embedded"
-    """Engine that runs the stages. embedded: DuckDB in this process."""
+    """Engine of threads and clusters. embedded: DuckDB; spark: Apache Spark. Others: embedded."""
+
+    spark_master: str = "local[*]"
+    """Master URL of Spark, such as spark://host:7077; local[*]: the cores of this machine."""
+
+    spark_settings: tuple[str, ...] = ()
+    """Settings of Spark, such as spark.executor.memory=4g."""
 
     workers: Annotated[int, AtLeast(1)] = 1
     """Processes that share the work on a large log; the number does not change the release."""
@@ -98,7 +104,17 @@ class ReleaseConfig(PublishedParams):
                     f"start must be a day from 1 to {LAST_START} with partition month, since "
                     f"every month has these days; got day {self.first_day().day}."
                 )
+        if unassigned := sum("=" not in setting for setting in self.spark_settings):
+            raise InvalidParameterError(
+                "every entry of spark_settings must be name=value, such as "
+                f"spark.executor.memory=4g; {unassigned} have no =."
+            )
         if self.source.kind == "baskets":
+            if self.engine == "spark":
+                raise InvalidParameterError(
+                    "engine must be embedded for baskets; got 'spark', which runs stages of logs "
+                    "only. Leave it out."
+                )
             require_no_unit(self)
             # Baskets have no queries, so sets are their only format.
             object.__setattr__(self, "format", "sets")

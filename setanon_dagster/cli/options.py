@@ -17,10 +17,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 NOT_OPTIONS: Final = frozenset(
     # Arguments of the commands, and the Dagster-only parameters.
     {"uri", "source", "out", "upstream", "partition", "start", "cron", "owners"}
+    | {"spark_settings"}
 )
 
 RELEASE_ONLY: Final = frozenset(
     {"name", "format", "engine", "workers", "memory_limit", "report", "show_threads"}
+    | {"spark_master"}
 )
 """Parameters without effect on the dry runs: these publish nothing and use no engine."""
 

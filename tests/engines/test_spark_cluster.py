@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from support.release_runs import release_config, run_release
 from support.spark import (
     NOT_TESTED,
     PARAMS,
@@ -165,3 +166,27 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
         threads = engine.number_runs(separated, "thread", "position")
         engine.write(threads, str(tmp_path / "killed.parquet"))
     assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
+
+
+def test_release_with_the_engine_spark_publishes_the_bytes_of_the_embedded_engine(
+    tmp_path, monkeypatch
+):
+    skip_without_spark()
+    monkeypatch.setenv("SETANON_SECRET", "made up for a test")
+    files = {}
+    for engine in ("embedded", "spark"):
+        settings = tuple(f"{name}={value}" for name, value in QUICK.items())
+        config = release_config(
+            tmp_path,
+            out=str(tmp_path / engine),
+            engine=engine,
+            spark_master="local[2]",
+            spark_settings=settings,
+        )
+        assert run_release(config).success
+        published = [path for path in config.folder.rglob("*.parquet") if path.is_file()]
+        files[engine] = {
+            str(path.relative_to(config.folder)): path.read_bytes() for path in published
+        }
+    assert len(files["embedded"]) > 5
+    assert files["spark"] == files["embedded"]

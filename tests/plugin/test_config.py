@@ -25,7 +25,11 @@ def config_with(kind="log", **changes):
         ({"similarity": 1.5}, "similarity must be a number from 0 to 1; got 1.5."),
         ({"workers": 0}, "workers must be at least 1; got 0."),
         ({"memory_limit": "lots"}, "memory_limit must be a number followed by MB, .* per core."),
-        ({"engine": "spark"}, "engine must be one of embedded; got 'spark'."),
+        ({"engine": "flink"}, "engine must be one of embedded, spark; got 'flink'."),
+        (
+            {"spark_settings": ("spark.executor.memory=1g", "canary")},
+            r"every entry of spark_settings must be name=value, .*; 1 have no =\.$",
+        ),
         ({"report": "long"}, "report must be one of plain, full; got 'long'."),
         ({"partition": "year"}, "partition must be one of day, week, month; got 'year'."),
         ({"partition": "day"}, "start must be the first day of the first partition"),
@@ -33,6 +37,10 @@ def config_with(kind="log", **changes):
         ({"start": "March"}, "start must be a date such as 2006-03-01."),
         ({"partition": "month", "start": "2006-01-31"}, "a day from 1 to 28 .*; got day 31."),
         ({"kind": "baskets", "partition": "day", "start": "2006-03-01"}, "baskets have no time"),
+        (
+            {"kind": "baskets", "engine": "spark"},
+            "engine must be embedded for baskets; got 'spark'",
+        ),
         ({"kind": "baskets", "unit": "session"}, "baskets have no queries"),
     ],
 )
