@@ -31,10 +31,15 @@ SQL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     # Rows per Arrow batch: the default, 10,000, costs more per row.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "61440",
-    # The partitions of a cached relation are its order: they must not be merged.
+    # The partitions of a relation are its order: they must not be merged. It also costs a fifth
+    # of the CPU time of a stage.
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "false",
 }
 """Settings that results depend on; they are set in every session, also in a given one."""
+
+SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+"""Partitions of joins and aggregations; those of `group_map` follow from the number of rows."""
 
 START_SETTINGS: Final[Mapping[str, str]] = {
     "spark.app.name": "setanon",
@@ -137,6 +142,9 @@ def own_session(session: "SparkSession") -> "SparkSession":
         own = session.newSession()
     for name, value in SQL_SETTINGS.items():
         own.conf.set(name, value)
+    if not own.sparkContext.getConf().contains(SHUFFLE_PARTITIONS):
+        # The default, 200, is meant for adaptive execution.
+        own.conf.set(SHUFFLE_PARTITIONS, str(own.sparkContext.defaultParallelism))
     return own
 
 

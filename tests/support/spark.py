@@ -19,11 +19,8 @@ START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
 NOT_TESTED = "The engine spark is not tested"
 
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
-}
-"""Settings for small data: less time for compilation, few partitions."""
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Settings for small data: less time for compilation."""
 
 
 def skip_without_spark():
