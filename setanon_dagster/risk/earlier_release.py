@@ -61,13 +61,14 @@ def read_release(folder: Path) -> pa.Table:
 
 
 def set_counts(published: pa.Table) -> Counter[KeywordSet]:
-    """The number of threads of each published set."""
+    """The number of threads of each set, in rows of a release or of its stage."""
     if "keywords" in published.column_names:
         return Counter(map(frozenset, published["keywords"].to_pylist()))
-    sets: dict[str, set[str]] = {}
-    rows = zip(published["thread_id"].to_pylist(), published["query"].to_pylist(), strict=True)
-    for thread_id, query in rows:
-        sets.setdefault(thread_id, set()).update(query.split(" "))
+    sets: dict[object, set[str]] = {}
+    thread_column = "thread_id" if "thread_id" in published.column_names else "thread"
+    rows = zip(published[thread_column].to_pylist(), published["query"].to_pylist(), strict=True)
+    for thread, query in rows:
+        sets.setdefault(thread, set()).update(query.split(" "))
     return Counter(map(frozenset, sets.values()))
 
 
