@@ -164,6 +164,8 @@ def publish(
         temporary_folder(releases) as staged,
         temporary_folder(private) as staged_private,
         temporary_folder(private) as spill,
+        # Last: it is waited for before its files and folders are removed.
+        ThreadPoolExecutor(1) as background,
     ):
         held = {
             stage: opened.enter_context(hold_file(path, stage))
@@ -173,9 +175,7 @@ def publish(
         clusters = stages["clusters"]
         limits: Limits = {"cores": cores, "memory": _halved(memory), "spill": spill}
         # Beside the other steps: about as much work as verification, in another database.
-        compared = opened.enter_context(ThreadPoolExecutor(1)).submit(
-            _differences_to_source, stages, spec, limits
-        )
+        compared = background.submit(_differences_to_source, stages, spec, limits)
         secret = stored_secret(private) if spec.secret is None else spec.secret
         unmatched = write_with_ids(
             stages["anonymized_threads"],

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from hashlib import sha256
+from time import sleep
 
 import pyarrow as pa
 import pytest
@@ -208,6 +209,17 @@ def test_invalid_parameter_is_refused(tmp_path, changed):
     with pytest.raises(InvalidParameterError) as caught:
         publish_files(stage_files(tmp_path / "in"), tmp_path / "out", **changed)
     assert "canary" not in str(caught.value)
+    assert not list((tmp_path / "out").rglob("*.*"))
+
+
+def test_comparison_that_outlasts_a_refusal_leaves_nothing(tmp_path, monkeypatch):
+    def compare_slowly(*_, **__):
+        sleep(0.5)
+        return []
+
+    monkeypatch.setattr(gate, "source_failures", compare_slowly)
+    with pytest.raises(InvalidParameterError):
+        publish_files(stage_files(tmp_path / "in"), tmp_path / "out", min_owners=-1)
     assert not list((tmp_path / "out").rglob("*.*"))
 
 
