@@ -11,7 +11,7 @@ from setanon_dagster.risk.versions import ReleasedTables
 MAX_THREADS: Final = 200_000
 """Threads of a source up to which a plain report has attacks: more would take too long."""
 
-CLUSTER_COLUMNS: Final = ("thread", "user", "name", "words", "lengths")
+CLUSTER_COLUMNS: Final = ("thread", "user", "name", "words", "lengths", "keys")
 """Columns of `clusters` that the attacks and the grouping need; only baskets have names."""
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,6 +17,7 @@ from setanon_core.risk.combinations import combination_owners
 from setanon_core.risk.homogeneity import homogeneity
 from setanon_core.risk.views import view_uniqueness
 from setanon_dagster.risk.attack_columns import attack_data
+from setanon_dagster.risk.stored_stages import read_clusters
 from setanon_dagster.risk.versions import ReleasedTables, attacked_versions, release_tables
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
 from setanon_dagster.stages.threads import threads_table
@@ -126,3 +128,13 @@ def test_tables_that_do_not_belong_together_are_refused_without_data():
     for error in (unsorted, missing, shuffled):
         assert not [word for word in (*WORDS, "user0") if word in str(error.value)]
     assert "pine" not in repr(ReleasedTables(released.published, released.ledger))
+
+
+@pytest.mark.parametrize("method", ["best", "paper"])
+def test_stored_clusters_have_the_columns_of_every_method(method):
+    clusters, params = log_tables(log_rows())
+    with duckdb.connect() as connection:
+        connection.register("clusters", clusters)
+        stored = read_clusters(connection)
+    released = release_tables(stored, replace(params, method=method))
+    assert released.ledger == release_tables(clusters, replace(params, method=method)).ledger
