@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 from support.spark import (
-    NOT_TESTED,
+    EXPECTED_WARNINGS,
     QUICK,
     embedded_files,
     part_sums,
@@ -18,13 +18,7 @@ from setanon_dagster.engines.group_counts import CutGroupError
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.engines.spark_session import MissingSparkError
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings(f"default:{NOT_TESTED}:UserWarning"),
-    # PySpark leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = [pytest.mark.slow, *EXPECTED_WARNINGS]
 
 ROWS = pa.schema({"key": pa.string(), "row": pa.int64()})
 SUMS = pa.schema({"key": pa.string(), "total": pa.int64()})

@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 from support.release_runs import release_config, run_release
 from support.spark import (
-    NOT_TESTED,
+    EXPECTED_WARNINGS,
     PARAMS,
     QUICK,
     embedded_files,
@@ -25,13 +25,7 @@ from support.spark import (
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.stages.threads import SCHEMA, separate
 
-pytestmark = [
-    pytest.mark.spark_cluster,
-    pytest.mark.filterwarnings(f"default:{NOT_TESTED}:UserWarning"),
-    # PySpark leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = [pytest.mark.spark_cluster, *EXPECTED_WARNINGS]
 
 DEPLOY = "org.apache.spark.deploy"
 HOST = "127.0.0.1"

@@ -19,6 +19,14 @@ START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
 NOT_TESTED = "The engine spark is not tested"
 
+EXPECTED_WARNINGS = (
+    pytest.mark.filterwarnings(f"default:{NOT_TESTED}:UserWarning"),
+    # PySpark leaves sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+)
+"""Marks of tests that start Spark: the warning that it is missing is shown, its own are not."""
+
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Settings for small data: less time for compilation."""
 
