@@ -19,12 +19,10 @@ from secrets import token_bytes
 from typing import Final
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError
-from setanon_core.model.publication import ThreadIds
-from setanon_core.pipeline.thread_ids import id_order, thread_ids
+from setanon_core.pipeline.thread_ids import thread_ids
 from setanon_dagster.stages.anonymize import LEDGER as STAGE_LEDGER
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
@@ -45,8 +43,9 @@ KEY_FILE: Final = "thread_ids.key"
 
 KEY_BYTES: Final = 32
 
-HEX_DIGITS: Final = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
-"""The two hexadecimal digits of each byte."""
+HEXADECIMAL: Final = "replace(id::VARCHAR, '-', '')"
+"""SQL expression for the published text of an id: DuckDB sorts the 16 bytes of a UUID faster, and
+in less memory, than their 32 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +116,22 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
     threads of the ledger, and on the key.
     """
     with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
-        entries = _with_ids(connection, ledger, key)
-        write_parquet(
-            entries.select(["thread_id", *STAGE_LEDGER.names]),
-            private,
-            name="the ledger",
-            connection=connection,
-            level=FAST_LEVEL,
+        connection.register("ids", _with_ids(connection, ledger, key))
+        stored = ", ".join(f'"{name}"' for name in STAGE_LEDGER.names)
+        entries = connection.sql(
+            f"SELECT {HEXADECIMAL} AS thread_id, {stored} FROM ids ORDER BY id"  # noqa: S608
         )
+        write_parquet(entries, private, name="the ledger", connection=connection, level=FAST_LEVEL)
         stage = read_parquet(threads, connection, "anonymized_threads")
         stage.create_view("stage")
-        connection.register("ids", entries.select(["thread", "thread_id", "rank"]))
-        selected = ("ids.thread_id", *COLUMNS[form][1:])
-        order = ("rank", "position") if "position" in COLUMNS[form] else ("rank",)
+        columns = ", ".join(COLUMNS[form][1:])
+        order = "ids.id, position" if "position" in COLUMNS[form] else "ids.id"
         with redact_engine_errors("anonymized_threads must have the columns of its format"):
             (before,) = stage.aggregate("count(*)").fetchall()[0]
             rows = connection.sql(
-                f"""SELECT {", ".join(selected)} FROM stage
-                LEFT JOIN ids USING (thread) ORDER BY {", ".join(order)}"""  # noqa: S608 - constants
+                f"""SELECT {HEXADECIMAL} AS thread_id, {columns}
+                FROM (SELECT ids.id, {columns} FROM stage LEFT JOIN ids USING (thread)
+                    ORDER BY {order})"""  # noqa: S608 - constants
             )
         written = write_parquet(rows, public, mode=0o644, name="the release", connection=connection)
         (with_id,) = read_parquet(public, connection).aggregate("count(thread_id)").fetchall()[0]
@@ -142,7 +139,7 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
 
 
 def _with_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: bytes) -> pa.Table:
-    """The entries of a ledger with their ids, sorted by them: thread, user, thread_id, rank."""
+    """The entries of a ledger, sorted, with their ids: thread, user, id."""
     relation = read_parquet(ledger, connection, "ledger")
     with redact_engine_errors("ledger must have the columns thread and user"):
         entries = (
@@ -150,22 +147,8 @@ def _with_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: bytes) -
             .order("ALL")
             .to_arrow_table()
         )
-        ids = thread_ids(len(entries), key)
-        order = id_order(ids)
-        return (
-            entries.take(pa.array(order))
-            .append_column("thread_id", hexadecimal(ids[order]))
-            .append_column("rank", pa.array(np.arange(len(ids))))
-        )
-
-
-def hexadecimal(ids: ThreadIds) -> pa.Array:
-    """Rows of bytes as hexadecimal text, without a Python object per row.
-
-    >>> hexadecimal(np.array([[0, 171], [16, 255]], np.uint8)).to_pylist()
-    ['00ab', '10ff']
-    """
-    n, width = ids.shape
-    offsets = np.arange(n + 1, dtype=np.int32) * (2 * width)
-    digits = np.ascontiguousarray(HEX_DIGITS[ids])
-    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(digits))
+    ids = thread_ids(len(entries), key)
+    stored = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(ids.shape[1]), len(ids), [None, pa.py_buffer(ids)]
+    )
+    return entries.append_column("id", pa.ExtensionArray.from_storage(pa.uuid(), stored))

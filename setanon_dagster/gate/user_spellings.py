@@ -16,14 +16,15 @@ def spelling_failures(
 ) -> list[str]:
     """A message with their number if spellings of one user are counted as several users.
 
-    `stages` has the file of raw_log or of raw_baskets. Baskets without users have no spellings.
+    `stages` has the file of raw_baskets, or of clusters: a log has the users of its threads.
+    Baskets without users have no spellings.
     """
-    stage = "raw_baskets" if "raw_baskets" in stages else "raw_log"
+    stage = "raw_baskets" if "raw_baskets" in stages else "clusters"
     with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
-        read_parquet(stages[stage], connection, stage).create_view("source_rows")
+        read_parquet(stages[stage], connection, stage).create_view("names")
         with redact_engine_errors(f"{stage} must have the columns of its stage"):
-            if stage == "raw_baskets" and records_are_users(connection, "source_rows"):
+            if stage == "raw_baskets" and records_are_users(connection, "names"):
                 return []
-            others = len(user_spellings(connection, "source_rows", user_names))
+            others = len(user_spellings(connection, "names", user_names))
     sentence = f"each user must have one spelling; {others} are spellings of other users"
     return [sentence] if others else []

@@ -8,7 +8,6 @@ in the source.
 from pathlib import Path
 from typing import Final
 
-from setanon_dagster.verifier.release_format import SET_IF_SORTED
 from setanon_dagster.verifier.sql import (
     Connection,
     create_view,
@@ -16,7 +15,6 @@ from setanon_dagster.verifier.sql import (
     open_connection,
     query_counts,
 )
-from setanon_dagster.verifier.user_groups import LEDGER_FAULTS, create_groups
 
 UNSORTED_CLUSTERS: Final = """SELECT count(*) AS unsorted FROM
     (SELECT thread, lag(thread) OVER () AS previous FROM clusters)
@@ -70,58 +68,38 @@ def count_wrong_entries(connection: Connection) -> dict[str, int]:
     )
 
 
-def group_by_ledger(
-    connection: Connection, form: str, threads: str, published: int | None
-) -> tuple[dict[str, int], str]:
-    """Create the table `groups` with the users of the ledger.
+def entries_of_members(connection: Connection) -> tuple[dict[str, int], str]:
+    """The faults of a ledger that matches the table `members`, and a SELECT as `match_entries`."""
+    faults = query_counts(
+        connection, 'SELECT count(*) AS null_entries FROM members WHERE "user" IS NULL'
+    )
+    return faults, "SELECT *, false AS unknown, false AS absent FROM members"
 
-    `threads` is a SELECT of thread_id and spelling from the view `file`. `published` is the number
-    of threads if the rows of the file are sorted and without faults, otherwise None. Return the
-    faults of the ledger, and the SELECT of the grouped members.
+
+def match_entries(connection: Connection, threads: str) -> tuple[dict[str, int], str]:
+    """The faults of the ledger, and a SELECT of its entries and of the published threads.
+
+    `threads` is a SELECT of thread_id and spelling. The result has spelling and user; `unknown`
+    for threads without an entry, and `absent` for entries without a thread.
     """
-    if published is not None:
-        # Ids of such a file ascend, and so do those of a ledger that was written with sets.
-        spelling, both = (
-            ("keywords AS spelling", "file POSITIONAL JOIN ledger")
-            if form == "sets"
-            else ("spelling", f"({threads}) AS file LEFT JOIN ledger USING (thread_id)")
-        )
-        members = f"""SELECT {spelling}, "user", false AS absent,
-            (file.thread_id = ledger.thread_id) IS NOT TRUE AS unknown FROM {both}"""
-        create_groups(connection, members, SET_IF_SORTED[form], LEDGER_FAULTS)
-        if _matches_exactly(connection, published):
-            without_user = 'SELECT count(*) AS null_entries FROM ledger WHERE "user" IS NULL'
-            return query_counts(connection, without_user), members
     execute(
         connection,
         """CREATE TEMP TABLE entries AS SELECT thread_id, min("user") AS "user", count(*) AS rows,
             count(*) FILTER (thread_id IS NULL OR "user" IS NULL) AS nulls
             FROM ledger GROUP BY thread_id""",
     )
-    # Entries without a published thread have no spelling; threads without one are not published.
-    members = f"""SELECT spelling, "user", rows IS NULL AS unknown,
-        published.thread_id IS NULL AS absent
-        FROM (FROM ({threads}) WHERE spelling IS NOT NULL) AS published
-        FULL JOIN (FROM entries WHERE thread_id IS NOT NULL) AS entries
-        ON published.thread_id = entries.thread_id
-        UNION ALL SELECT NULL, NULL, true, false FROM ({threads}) WHERE spelling IS NULL"""
-    create_groups(connection, members, SET_IF_SORTED[form], LEDGER_FAULTS)
     faults = query_counts(
         connection,
         """SELECT count(*) FILTER (rows > 1) AS repeated_entries,
             coalesce(sum(nulls), 0) AS null_entries FROM entries""",
     )
-    return faults, members
-
-
-def _matches_exactly(connection: Connection, published: int) -> bool:
-    """Whether the ledger has one entry for each published thread, and no other entry.
-
-    If each of the threads matched once, and the ledger has as many entries, it has no others.
-    """
-    counts = query_counts(
-        connection,
-        """SELECT coalesce(sum(unknown), 0) AS unknown, coalesce(sum(threads), 0) AS threads,
-            (SELECT count(*) FROM ledger) AS entries FROM groups""",
+    # Entries without a published thread have no spelling; threads without one are not published.
+    return (
+        faults,
+        f"""SELECT spelling, "user", rows IS NULL AS unknown,
+        published.thread_id IS NULL AS absent
+        FROM (FROM ({threads}) WHERE spelling IS NOT NULL) AS published
+        FULL JOIN (FROM entries WHERE thread_id IS NOT NULL) AS entries
+        ON published.thread_id = entries.thread_id
+        UNION ALL SELECT NULL, NULL, true, false FROM ({threads}) WHERE spelling IS NULL""",
     )
-    return not counts["unknown"] and counts["threads"] == published == counts["entries"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import check_choice, check_k
 from setanon_dagster.verifier.keyword_owners import count_rare_keywords
-from setanon_dagster.verifier.ledger_entries import group_by_ledger
+from setanon_dagster.verifier.ledger_entries import entries_of_members, match_entries
 from setanon_dagster.verifier.release_format import (
     CONTROL_CHARACTERS,
     FORMATS,
@@ -29,7 +29,6 @@ from setanon_dagster.verifier.release_format import (
     layout_of,
     published_keywords,
     rows_with_previous,
-    sorted_thread_spellings,
     thread_spellings,
 )
 from setanon_dagster.verifier.sql import (
@@ -80,11 +79,13 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
         layout, wrong_columns = closest_layout(columns, format and layout_of(format))
         if not set(RELEASE_COLUMNS[layout]) <= set(columns):
             return DetailedVerdict(k, 0, 0, 0, 0, 0, wrong_columns=wrong_columns)
-        published, faults = _count_row_faults(connection, layout)
+        if ledger is not None:
+            create_view(connection, "ledger", ledger)
+        with_ledger = ledger is not None
+        is_sorted = _read_sorted_rows(connection, layout, with_ledger=with_ledger)
+        faults = {"nulls": 0} if is_sorted else _count_row_faults(connection, layout)
+        faults |= _create_groups(connection, layout, with_ledger=with_ledger, is_sorted=is_sorted)
         faults["wrong_columns"] = wrong_columns
-        faults |= _create_groups(
-            connection, layout, ledger, None if any(faults.values()) else published
-        )
         faults["nulls"] += faults.pop("null_sets")
         faults["footer_entries"] = count_footer_entries(connection, path)
         if words is not None:
@@ -124,26 +125,35 @@ def _count_lists(connection: Connection, k: int) -> dict[str, int]:
     )
 
 
+def _read_sorted_rows(connection: Connection, form: str, *, with_ledger: bool) -> bool:
+    """Create the table `members` and return True if rows and ledger have no fault."""
+    try:
+        from setanon_dagster.verifier.sorted_threads import create_members
+    except ImportError:  # pyarrow is not required: without it, statements in SQL find the faults
+        return False
+    return create_members(connection, form, with_ledger=with_ledger)
+
+
 def _create_groups(
-    connection: Connection, form: str, ledger: Path | None, published: int | None
+    connection: Connection, form: str, *, with_ledger: bool, is_sorted: bool
 ) -> dict[str, int]:
     """Create the tables `groups` and `lists`, and count the faults of ledger, sets and lists.
 
-    `published` is the number of threads if the rows of the file have no fault, otherwise None.
+    `is_sorted`: rows and ledger have no fault, and the table `members` has their threads.
     """
-    if published is None:
-        threads = thread_spellings(form, "(FROM file WHERE thread_id IS NOT NULL)")
-    else:
-        threads = sorted_thread_spellings(form, "file")
-    if ledger is None:
+    threads = thread_spellings(form, "(FROM file WHERE thread_id IS NOT NULL)")
+    if not with_ledger:
+        threads = "FROM members" if is_sorted else threads
         create_groups_without_users(connection, threads, SET_IF_SORTED[form])
         faults = _count_set_faults(connection, form)
         if faults["unsorted_sets"]:
             # A set may have several spellings: group again by sorted sets.
             create_groups_without_users(connection, threads, SET_OF_SPELLING[form])
         return faults
-    create_view(connection, "ledger", ledger)
-    faults, members = group_by_ledger(connection, form, threads, published)
+    faults, members = (
+        entries_of_members(connection) if is_sorted else match_entries(connection, threads)
+    )
+    create_groups(connection, members, SET_IF_SORTED[form], LEDGER_FAULTS)
     faults |= _count_set_faults(connection, form)
     faults |= query_counts(
         connection,
@@ -156,35 +166,25 @@ def _create_groups(
     return faults
 
 
-def _count_row_faults(connection: Connection, form: str) -> tuple[int, dict[str, int]]:
-    """Count the threads, and the faults of single rows and of neighboring rows."""
+def _count_row_faults(connection: Connection, form: str) -> dict[str, int]:
+    """Count the faults of single rows and of neighboring rows."""
     queries = form == "queries"
     # DuckDB answers this from the statistics of the file if they exclude nulls.
     null = "thread_id IS NULL" + " OR position IS NULL OR query IS NULL" * queries
-    faults = query_counts(connection, f"SELECT count(*) AS nulls FROM file WHERE {null}")
-    rows = f"FROM ({rows_with_previous(form, 'file')})"
-    counts = query_counts(
+    return query_counts(
+        connection, f"SELECT count(*) AS nulls FROM file WHERE {null}"
+    ) | query_counts(
         connection,
-        f"""SELECT count(*) FILTER (thread_id IS DISTINCT FROM previous_id) AS threads,
-            count(*) FILTER ((CASE WHEN thread_id = previous_id
-                THEN position = previous_position + 1
-                ELSE (previous_id IS NULL OR thread_id > previous_id)
-                    AND position = 0 AND {WELL_FORMED_ID} END) IS NOT TRUE) AS faulty {rows}""",
+        f"""SELECT count(*) FILTER (NOT {WELL_FORMED_ID}) AS malformed_ids,
+            count(*) FILTER (thread_id = previous_id AND position = previous_position)
+                AS repeated_rows,
+            count(*) FILTER (thread_id < previous_id
+                OR (thread_id = previous_id AND position < previous_position))
+                AS unsorted_rows,
+            count(*) FILTER ({queries} AND position <> CASE
+                WHEN thread_id = previous_id THEN previous_position + 1 ELSE 0 END)
+                AS broken_positions FROM ({rows_with_previous(form, "file")})""",
     )
-    if counts["faulty"]:
-        faults |= query_counts(
-            connection,
-            f"""SELECT count(*) FILTER (NOT {WELL_FORMED_ID}) AS malformed_ids,
-                count(*) FILTER (thread_id = previous_id AND position = previous_position)
-                    AS repeated_rows,
-                count(*) FILTER (thread_id < previous_id
-                    OR (thread_id = previous_id AND position < previous_position))
-                    AS unsorted_rows,
-                count(*) FILTER ({queries} AND position <> CASE
-                    WHEN thread_id = previous_id THEN previous_position + 1 ELSE 0 END)
-                    AS broken_positions {rows}""",
-        )
-    return counts["threads"], faults
 
 
 def _count_set_faults(connection: Connection, form: str) -> dict[str, int]:

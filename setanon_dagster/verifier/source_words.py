@@ -1,6 +1,7 @@
 """Users and words of `clusters` compared with the queries of `threads`, in ranges of threads.
 
-Plain ASCII queries are split here; the tokenizer splits all others, each distinct text once.
+Queries of ASCII letters and digits are compared as text; the tokenizer splits all others, each
+distinct text once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,21 +12,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from setanon_dagster.verifier.sql import Connection, query_arrow
+from setanon_dagster.verifier.sql import Connection, read_batches
 
 Tokenizer = Callable[[str], Sequence[str]]
 """Splits a query into keywords."""
 
-RANGE_THREADS: Final = 245_760
-"""Threads that are compared at once: two row groups of our files."""
+BATCH_THREADS: Final = 40_960
+"""Threads that are compared at once."""
 
-PLAIN: Final = r"\A[A-Za-z0-9]+( [A-Za-z0-9]+)*\z"
-"""Queries whose keywords are their words in lower case, with the default tokenizer."""
-
-CLUSTERS: Final = """SELECT thread, "user", words, lengths FROM clusters
-    WHERE thread BETWEEN {first} AND {last}"""
-ROWS: Final = """SELECT thread, position, "user", query FROM threads
-    WHERE thread BETWEEN {first} AND {last}"""
+CLUSTERS: Final = 'SELECT thread, "user", words, lengths FROM clusters'
+ROWS: Final = 'SELECT thread, position, "user", query FROM threads'
+KEY: Final = ["thread", "position"]
+EMPTY: Final = pa.schema(
+    {"thread": pa.int64(), "position": pa.int64(), "user": pa.string(), "query": pa.string()}
+).empty_table()
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -38,45 +38,89 @@ def count_thread_faults(
     """Count threads with a wrong user, with wrong words, and without rows; and rows without thread.
 
     The connection has the views `threads` (thread, position, user, query) and `clusters` (thread,
-    user, words, lengths). `splits_at_blanks`: the tokenizer splits `PLAIN` queries at blanks.
+    user, words, lengths). `splits_at_blanks`: keywords of queries of ASCII letters and digits are
+    their words in lower case.
     """
-    faults = dict.fromkeys(("wrong_users", "wrong_words", "without_rows"), 0)
     split = _Splitter(tokenizer, splits_at_blanks=splits_at_blanks)
-    (total,) = query_arrow(connection, "SELECT count(*) AS n FROM threads")["n"].to_pylist()
-    rows = 0
-    for first, last in _ranges(connection, faults):
-        clusters = _sorted(query_arrow(connection, CLUSTERS.format(first=first, last=last)))
-        queries = _sorted(query_arrow(connection, ROWS.format(first=first, last=last)))
-        rows += len(queries)
-        for name, count in _compare(clusters, queries, split).items():
-            faults[name] += count
-    # Rows outside of all ranges have no thread, or that of no cluster.
-    faults["without_rows"] += total - rows
+    try:
+        # Our stages are stored in this order: they need not be sorted.
+        return _count_faults(connection, split, ("", ""))
+    except _UnsortedError:
+        return _count_faults(connection, split, (" ORDER BY thread", " ORDER BY thread, position"))
+
+
+class _UnsortedError(Exception):
+    """Rows are not in the order of threads and positions."""
+
+
+def _count_faults(
+    connection: Connection, split: "_Splitter", orders: tuple[str, str]
+) -> dict[str, int]:
+    """Count the faults; `orders` are appended to the statements that read clusters and rows."""
+    faults = dict.fromkeys(("wrong_users", "wrong_words", "without_rows"), 0)
+    rows = _Rows(read_batches(connection, ROWS + orders[1]))
+    last = np.array([], np.int64)
+    for batch in read_batches(connection, CLUSTERS + orders[0], BATCH_THREADS):
+        clusters = _with_thread(batch)
+        threads = np.append(last, clusters["thread"].to_numpy())
+        _require_order(threads)
+        # The first of repeated threads is compared.
+        clusters = _keep(clusters, np.append(True, np.diff(threads) > 0)[len(last) :])
+        faults["without_rows"] += len(batch) - len(clusters)
+        last = threads[-1:]
+        if len(clusters):
+            counts = _compare(clusters, rows.up_to(int(last[0])), split)
+            faults = {name: count + counts[name] for name, count in faults.items()}
+    faults["without_rows"] += rows.count_others()
     return faults
 
 
-def _ranges(connection: Connection, faults: dict[str, int]) -> Iterator[tuple[int, int]]:
-    """Ranges of thread numbers of at most `RANGE_THREADS` threads; repeated numbers are faults."""
-    column = query_arrow(connection, "SELECT thread FROM clusters")["thread"]
-    threads = np.sort(column.drop_null().to_numpy())
-    faults["without_rows"] += column.null_count + int(np.sum(threads[1:] == threads[:-1]))
-    for start in range(0, len(threads), RANGE_THREADS):
-        part = threads[start : start + RANGE_THREADS]
-        # A repeated number in two ranges would be counted in both.
-        if start and part[0] == threads[start - 1]:
-            part = part[part > part[0]]
-        if len(part):
-            yield int(part[0]), int(part[-1])
+class _Rows:
+    """The rows of the stage `threads`, in the order of threads and positions."""
+
+    def __init__(self, batches: Iterator[pa.Table]) -> None:
+        self.batches = batches
+        self.unused = EMPTY
+        self.last = EMPTY.select(KEY)
+        self.without_thread = 0
+
+    def up_to(self, thread: int) -> pa.Table:
+        """The next rows, up to the last one of a thread."""
+        tables = [self.unused]
+        while not len(tables[-1]) or tables[-1]["thread"][-1].as_py() <= thread:
+            batch = next(self.batches, None)
+            if batch is None:
+                break
+            tables.append(self._in_order(batch))
+        rows = pa.concat_tables(tables)
+        n = int(np.searchsorted(rows["thread"].to_numpy(), thread, "right"))
+        self.unused = rows.slice(n)
+        return rows.slice(0, n)
+
+    def count_others(self) -> int:
+        """Count the rows that are left, and those without a thread."""
+        left = len(self.unused) + sum(map(len, self.batches))
+        return left + self.without_thread
+
+    def _in_order(self, batch: pa.Table) -> pa.Table:
+        """The rows of a batch that have a thread."""
+        rows = _with_thread(batch)
+        self.without_thread += len(batch) - len(rows)
+        keys = pa.concat_tables([self.last, rows.select(KEY)])
+        _require_order(*(keys[name].to_numpy() for name in KEY))
+        self.last = keys.slice(max(len(keys) - 1, 0))
+        return rows
 
 
-def _sorted(table: pa.Table) -> pa.Table:
-    """The rows by thread and position; our stages write them in this order."""
-    thread = table["thread"].to_numpy()
-    position = table["position"].to_numpy() if "position" in table.column_names else thread
-    ascending = (thread[1:] > thread[:-1]) | (
-        (thread[1:] == thread[:-1]) & (position[1:] >= position[:-1])
-    )
-    return table if ascending.all() else table.take(pa.array(np.lexsort((position, thread))))
+def _with_thread(rows: pa.Table) -> pa.Table:
+    return _keep(rows, _bools(pc.is_valid(rows["thread"])))
+
+
+def _require_order(threads: Ints, positions: Ints | None = None) -> None:
+    """Raise `_UnsortedError` unless rows ascend by thread, and by position in each thread."""
+    steps = np.diff(threads)
+    if (steps < 0).any() or (positions is not None and (np.diff(positions)[steps == 0] < 0).any()):
+        raise _UnsortedError
 
 
 def _compare(clusters: pa.Table, queries: pa.Table, split: "_Splitter") -> dict[str, int]:
@@ -111,17 +155,12 @@ def _wrong_words(
     wrong[stored[lengths < 0]] = True
 
     # Compare the others: they have a length for each row.
-    typed = split(_keep(queries["query"], ~wrong[owner]))
-    owner, lengths = owner[~wrong[owner]], lengths[~wrong[stored]]
-    expected = pc.list_value_length(typed).to_numpy()
-    wrong[owner[expected != lengths]] = True
-
-    # Compare the words of those that still agree: they have a word for each keyword.
-    kept = np.flatnonzero(~wrong)
-    flat = pc.list_flatten(_keep(clusters["words"], ~wrong))
-    keywords = pc.list_flatten(_keep(typed, ~wrong[owner]))
-    different = ~_bools(pc.equal(flat, keywords))
-    wrong[np.repeat(kept, words[kept])[different]] = True
+    bounds = np.concatenate(([0], np.cumsum(lengths[~wrong[stored]])))
+    flat = pc.list_flatten(_keep(clusters["words"], ~wrong)).combine_chunks()
+    typed = pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), flat)
+    kept = ~wrong[owner]
+    different = ~split.are_keywords(typed, _keep(queries["query"], kept))
+    wrong[owner[kept][different]] = True
     return wrong
 
 
@@ -141,29 +180,49 @@ def _ints(values: pa.Array | pa.ChunkedArray) -> Ints:
 
 
 class _Splitter:
-    """Splits a column of queries into lists of keywords."""
+    """Compares lists of words with the keywords of queries."""
 
     def __init__(self, tokenizer: Tokenizer, *, splits_at_blanks: bool) -> None:
         self.tokenizer, self.splits_at_blanks = tokenizer, splits_at_blanks
         self.known: dict[str, list[str]] = {}
 
-    def __call__(self, queries: pa.ChunkedArray) -> pa.Array:
-        """The keywords of each query."""
-        encoded = pc.fill_null(queries.combine_chunks(), "").dictionary_encode()
-        texts = encoded.dictionary
-        plain = pc.match_substring_regex(texts, PLAIN)
-        if not self.splits_at_blanks:
-            plain = pa.array(np.zeros(len(texts), bool))
-        lists = pc.split_pattern(pc.ascii_lower(texts), " ")
-        others = [self._keywords(text) for text in texts.filter(pc.invert(plain)).to_pylist()]
-        both = pa.concat_arrays([lists.filter(plain), pa.array(others, lists.type)])
-        # Positions of the plain ones first, then of the others, as they were concatenated.
-        order = np.argsort(~_bools(plain), kind="stable")
-        position = np.empty(len(order), np.int64)
-        position[order] = np.arange(len(order))
-        return both.take(pa.array(position[encoded.indices.to_numpy()]))
+    def are_keywords(self, words: pa.ListArray, queries: pa.ChunkedArray) -> Bools:
+        """For each query, whether its keywords are the words of the list at its position."""
+        queries = pc.fill_null(queries.combine_chunks(), "")
+        result = np.zeros(len(queries), bool)
+        if self.splits_at_blanks:
+            result = _are_plain(words) & _bools(
+                pc.equal(pc.binary_join(words, " "), pc.ascii_lower(queries))
+            )
+        others = np.flatnonzero(~result)
+        result[others] = self._are_tokens(words.take(others), queries.take(others))
+        return result
+
+    def _are_tokens(self, words: pa.ListArray, queries: pa.Array) -> Bools:
+        """The same with the tokenizer, which is called once for each text."""
+        encoded = queries.dictionary_encode()
+        lists = [self._keywords(text) for text in encoded.dictionary.to_pylist()]
+        expected = pa.array(lists, words.type).take(encoded.indices)
+        lengths = _ints(pc.list_value_length(expected))
+        result: Bools = lengths == _ints(pc.list_value_length(words))
+        # These have a word for each keyword.
+        same = pc.equal(_keep(words, result).flatten(), _keep(expected, result).flatten())
+        result[np.repeat(np.flatnonzero(result), lengths[result])[~_bools(same)]] = False
+        return result
 
     def _keywords(self, text: str) -> list[str]:
         if text not in self.known:
             self.known[text] = list(self.tokenizer(text))
         return self.known[text]
+
+
+def _are_plain(words: pa.ListArray) -> Bools:
+    """For each list, whether its words are of ASCII letters and digits.
+
+    A query that is such words with blanks between them consists of them.
+    """
+    plain = _bools(pc.ascii_is_alnum(words.flatten()))
+    if plain.all():
+        return np.ones(len(words), bool)
+    lists = np.repeat(np.arange(len(words)), _ints(pc.list_value_length(words)))
+    return np.bincount(lists[~plain], minlength=len(words)) == 0

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import duckdb
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Connection = duckdb.DuckDBPyConnection
+BATCH_ROWS: Final = 122_880
+"""Rows that are processed at once in Python: a row group of our files."""
+
 Columns = tuple[tuple[str, str], ...]
 """Names and DuckDB types of columns."""
 
@@ -113,12 +116,21 @@ def query_rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
     raise _redacted_error(failure)
 
 
-def query_arrow(connection: Connection, sql: str) -> "pa.Table":
-    """Return all rows of a query as an Arrow table."""
+def read_batches(connection: Connection, sql: str, rows: int = BATCH_ROWS) -> "Iterator[pa.Table]":
+    """The rows of a query in their order, in tables of at most `rows` rows.
+
+    Other statements may be executed on the connection while they are read.
+    """
+    import pyarrow as pa
+
     try:
-        return connection.sql(sql).to_arrow_table()
+        reader = connection.cursor().sql(sql).to_arrow_reader(rows)
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
     except duckdb.Error as error:
         failure = type(error).__name__
+    else:
+        return
     raise _redacted_error(failure)
 
 

@@ -8,7 +8,6 @@ least k users share every published list of queries, which determines the set.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from setanon_dagster.verifier.release_format import sets_of_spellings
 from setanon_dagster.verifier.sql import Connection, execute, query_rows
 
 LEDGER_FAULTS: Final = {
@@ -56,12 +55,24 @@ def create_groups(
         f"""SELECT spelling, "user", count(*) AS threads{inner}
             FROM ({members}) GROUP BY "user", spelling""",
     )
-    _create_table(connection, "lists", _sum_of_users("spelling", "FROM pairs", ()))
+    lists = _sum_of_users("spelling", "FROM pairs", sums)
+    _create_table(connection, "lists", f"SELECT *, {expression} AS keywords FROM ({lists})")
+    names = ("threads", "users", *sums)
     total = "".join(f", sum({name}) AS {name}" for name in ("threads", *sums))
-    pairs_of_sets = f"""SELECT keywords, "user"{total}
-        FROM pairs LEFT JOIN ({sets_of_spellings("lists", expression)}) USING (spelling)
-        GROUP BY "user", keywords"""
-    _create_table(connection, "groups", _sum_of_users("keywords", pairs_of_sets, sums))
+    # A set with one list has the users of the list. Users of the others are counted by number,
+    # which is faster than by text.
+    pairs_of_sets = f"""SELECT number, "user"{total}
+        FROM pairs JOIN (SELECT spelling, number FROM lists JOIN several USING (keywords))
+        USING (spelling) GROUP BY "user", number"""
+    _create_table(
+        connection,
+        "groups",
+        f"""WITH several AS MATERIALIZED (SELECT keywords, row_number() OVER () AS number
+            FROM lists GROUP BY keywords HAVING count(*) > 1)
+        SELECT keywords, {", ".join(names)} FROM lists ANTI JOIN several USING (keywords)
+        UNION ALL SELECT keywords, {", ".join(names)}
+            FROM ({_sum_of_users("number", pairs_of_sets, sums)}) JOIN several USING (number)""",
+    )
     execute(connection, "DROP TABLE pairs")
 
 
