@@ -21,7 +21,7 @@ from setanon_dagster.storage.atomic import fsync_folder
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.folders import private_folder
-from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 
 UNPARTITIONED: Final = "all"
 """File name of an asset without partitions."""
@@ -92,7 +92,6 @@ class DuckDBParquetStorage(dg.ConfigurableIOManager):
                     types=_declared_types(context.definition_metadata),
                     name=_name(context.asset_key),
                     connection=connection,
-                    level=FAST_LEVEL,
                 )
             # Schema of the file, not of the relation: the type of an ENUM lists its values.
             stored = read_parquet(path, connection, _name(context.asset_key))

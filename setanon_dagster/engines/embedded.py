@@ -31,7 +31,7 @@ from setanon_dagster.engines.run_numbers import number_runs
 from setanon_dagster.storage.batches import reader_of_tables
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
-from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.storage.temporary import enter_temporary_folder
 
 CHUNK_ROWS: Final = 100_000
@@ -146,9 +146,7 @@ class EmbeddedEngine:
         """
         # A streaming connection is busy; a second cursor shares its memory.
         with self.connection.cursor() as cursor:
-            return write_parquet(
-                relation, Path(uri), connection=cursor, redact=False, level=FAST_LEVEL
-            )
+            return write_parquet(relation, Path(uri), connection=cursor, redact=False)
 
     def write_temporary(self, relation: object) -> tuple[Path, int]:
         """Write to a new file in the engine's folder; return its path and its number of rows."""

@@ -44,7 +44,7 @@ from setanon_dagster.engines.spark_types import (
 )
 from setanon_dagster.storage.batches import reader_of_tables
 from setanon_dagster.storage.folders import private_folder
-from setanon_dagster.storage.parquet import FAST_LEVEL, write_parquet
+from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.storage.temporary import enter_temporary_folder
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class SparkEngine:
         # The name of a part starts with the number of its partition, in a fixed width.
         files = sorted(parts.glob("part-*.parquet"), key=_part_number)
         tables = (view_as(table, schema) for table in _read_parts(files))
-        return write_parquet(reader_of_tables(schema, tables), Path(uri), level=FAST_LEVEL)
+        return write_parquet(reader_of_tables(schema, tables), Path(uri))
 
     def write_temporary(self, relation: object) -> tuple[Path, int]:
         """Write to a new file in the engine's folder; return its path and its number of rows."""

@@ -26,7 +26,7 @@ from setanon_core.pipeline.thread_ids import thread_ids
 from setanon_dagster.stages.anonymize import LEDGER as STAGE_LEDGER
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
-from setanon_dagster.storage.parquet import FAST_LEVEL, read_parquet, write_parquet
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.storage.temporary import temporary_file
 from setanon_dagster.verifier.sql import Limits
 
@@ -121,7 +121,7 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
         entries = connection.sql(
             f"SELECT {HEXADECIMAL} AS thread_id, {stored} FROM ids ORDER BY id"  # noqa: S608
         )
-        write_parquet(entries, private, name="the ledger", connection=connection, level=FAST_LEVEL)
+        write_parquet(entries, private, name="the ledger", connection=connection)
         stage = read_parquet(threads, connection, "anonymized_threads")
         stage.create_view("stage")
         columns = ", ".join(COLUMNS[form][1:])

@@ -23,11 +23,9 @@ from setanon_dagster.storage.relations import as_relation, with_declared_types
 ROW_GROUP_SIZE: Final = 122_880
 """Rows per row group: DuckDB's current default, pinned because the bytes of a file depend on it."""
 
-PUBLISHED_LEVEL: Final = 3
-"""zstd level of published files: its current default, pinned for reproducible bytes."""
-
-FAST_LEVEL: Final = 1
-"""zstd level of files between stages: an eighth larger, in two thirds of the time."""
+LEVEL: Final = 1
+"""zstd level, pinned for reproducible bytes. Higher ones make releases larger: thread ids are
+random digits."""
 
 
 def write_parquet(  # noqa: PLR0913 - all but the first two have defaults
@@ -40,14 +38,13 @@ def write_parquet(  # noqa: PLR0913 - all but the first two have defaults
     name: str | None = None,
     connection: DuckDBPyConnection | None = None,
     redact: bool = True,
-    level: int = PUBLISHED_LEVEL,
 ) -> int:
     """Write a relation, an Arrow table or reader, or a DataFrame; return the number of rows.
 
     `types` declares DuckDB types for columns whose type cannot be inferred. `name` is the name of
     the table in error messages. Data other than relations is read through `connection`, or through
     a new one. With `redact=False`, exceptions of the input reader propagate unchanged; their
-    messages may contain data. `level` is the zstd compression level.
+    messages may contain data.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -63,7 +60,7 @@ def write_parquet(  # noqa: PLR0913 - all but the first two have defaults
                 as_relation(data, name, used, ROW_GROUP_SIZE, errors), types or {}, name, used
             )
             ordered = relation if order_by is None else relation.order(order_by)
-            return _replace(ordered, path, mode, level)
+            return _replace(ordered, path, mode)
     except SetanonError:
         # The input's own error is more precise than DuckDB's; Ctrl-C is not an error of the data.
         if errors and (not redact or isinstance(errors[0], SetanonError | KeyboardInterrupt)):
@@ -109,7 +106,7 @@ def _scan(handles: list[int], connection: DuckDBPyConnection) -> DuckDBPyRelatio
     return connection.read_parquet(files, hive_partitioning=False, union_by_name=False)
 
 
-def _replace(relation: DuckDBPyRelation, path: Path, mode: int, level: int) -> int:
+def _replace(relation: DuckDBPyRelation, path: Path, mode: int) -> int:
     """Write the file atomically; return the number of rows."""
     with atomic_write(path, mode) as file:
         literal = str(file).replace("'", "''")
@@ -117,6 +114,6 @@ def _replace(relation: DuckDBPyRelation, path: Path, mode: int, level: int) -> i
         relation.query(
             "written",
             f"COPY written TO '{literal}' (FORMAT parquet, COMPRESSION zstd, "
-            f"COMPRESSION_LEVEL {level}, ROW_GROUP_SIZE {ROW_GROUP_SIZE}, USE_TMP_FILE false)",
+            f"COMPRESSION_LEVEL {LEVEL}, ROW_GROUP_SIZE {ROW_GROUP_SIZE}, USE_TMP_FILE false)",
         )
         return int(parquet.read_metadata(file).num_rows)

@@ -225,4 +225,6 @@ def _are_plain(words: pa.ListArray) -> Bools:
     if plain.all():
         return np.ones(len(words), bool)
     lists = np.repeat(np.arange(len(words)), _ints(pc.list_value_length(words)))
-    return np.bincount(lists[~plain], minlength=len(words)) == 0
+    result = np.ones(len(words), bool)
+    result[lists[~plain]] = False
+    return result

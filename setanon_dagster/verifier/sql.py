@@ -117,14 +117,14 @@ def query_rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def read_batches(connection: Connection, sql: str, rows: int = BATCH_ROWS) -> "Iterator[pa.Table]":
-    """The rows of a query in their order, in tables of at most `rows` rows.
+    """The rows of a query in their order, in tables of at most `rows` (`BATCH_ROWS`) rows.
 
     Other statements may be executed on the connection while they are read.
     """
     import pyarrow as pa
 
     try:
-        reader = connection.cursor().sql(sql).to_arrow_reader(rows)
+        reader = connection.cursor().sql(sql).to_arrow_reader(rows or BATCH_ROWS)
         for batch in reader:
             yield pa.Table.from_batches([batch])
     except duckdb.Error as error:

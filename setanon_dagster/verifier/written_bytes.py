@@ -20,7 +20,7 @@ import duckdb
 from setanon_dagster.verifier.sql import execute, open_connection, query_rows
 
 OPTIONS: Final = (
-    "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 122880, "
+    "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 122880, "
     "USE_TMP_FILE false"
 )
 """How a release is written; separate from the options of the gate, as are the columns."""

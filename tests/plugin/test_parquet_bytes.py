@@ -14,7 +14,7 @@ from support.stored_assets import DAYS, digest, files_in, loaded, partitioned, r
 
 from setanon_core.errors import InvalidParameterError
 from setanon_dagster.storage.connection import connect
-from setanon_dagster.storage.parquet import FAST_LEVEL, PUBLISHED_LEVEL, read_parquet, write_parquet
+from setanon_dagster.storage.parquet import read_parquet, write_parquet
 
 BIG = "SELECT i, 'w' || hash(i) % 977 AS w, ['a' || i % 7, 'b'] AS l FROM range(250000) t(i)"
 
@@ -157,12 +157,3 @@ def test_relation_reads_its_files_after_they_are_replaced(tmp_path):
     del reader
     gc.collect()
     assert count_open_files() <= before
-
-
-def test_compression_level_changes_bytes_but_not_rows(tmp_path):
-    table = pa.table({"query": [f"pine straw {line * line % 997}" for line in range(20_000)]})
-    paths = [tmp_path / f"{level}.parquet" for level in (PUBLISHED_LEVEL, FAST_LEVEL)]
-    for path, level in zip(paths, (PUBLISHED_LEVEL, FAST_LEVEL), strict=True):
-        assert write_parquet(table, path, level=level) == len(table)
-    assert parquet.read_table(paths[0]) == parquet.read_table(paths[1])
-    assert paths[0].read_bytes() != paths[1].read_bytes()

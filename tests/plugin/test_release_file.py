@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_dagster.verifier import keyword_owners
+from setanon_dagster.verifier import keyword_owners, release_file, sql
 from setanon_dagster.verifier.release_file import verify_file
 
 K = 3
@@ -185,11 +185,29 @@ MUTATIONS = [
 ]
 
 
+def check_equal_verdicts(folder, monkeypatch, form, files, verdict):
+    """Verify in small batches, and with the statements for files that may have faults."""
+    monkeypatch.setattr(sql, "BATCH_ROWS", 3)
+    assert verify(folder, form, files) == verdict
+    monkeypatch.setattr(release_file, "_read_sorted_rows", lambda *_, **__: False)
+    assert verify(folder, form, files) == verdict
+
+
+@pytest.mark.parametrize("form", ["sets", "queries"])
+def test_sorted_files_are_read_in_one_pass_with_the_same_verdict(tmp_path, monkeypatch, form):
+    files = good_files(form)
+    monkeypatch.setattr(release_file, "match_entries", None)
+    verdict = verify(tmp_path, form, files)
+    monkeypatch.undo()
+    check_equal_verdicts(tmp_path, monkeypatch, form, files, verdict)
+
+
 @pytest.mark.parametrize(("form", "fault", "mutate"), MUTATIONS)
-def test_single_change_is_counted(tmp_path, form, fault, mutate):
+def test_single_change_is_counted(tmp_path, monkeypatch, form, fault, mutate):
     files = good_files(form)
     mutate(files)
     verdict = verify(tmp_path, form, files)
+    check_equal_verdicts(tmp_path, monkeypatch, form, files, verdict)
     assert getattr(verdict, fault) > 0
     assert not verdict.ok
     assert verdict.failures
