@@ -116,7 +116,7 @@ def query_rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
     raise _redacted_error(failure)
 
 
-def read_batches(connection: Connection, sql: str, rows: int = BATCH_ROWS) -> "Iterator[pa.Table]":
+def read_batches(connection: Connection, sql: str, rows: int | None = None) -> "Iterator[pa.Table]":
     """The rows of a query in their order, in tables of at most `rows` (`BATCH_ROWS`) rows.
 
     Other statements may be executed on the connection while they are read.

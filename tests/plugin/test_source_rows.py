@@ -1,15 +1,11 @@
 """Stages compared with the source: all differences are counted, and equal stages have none."""
 
 import shutil
-from collections import Counter
-from itertools import chain
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pyarrow import parquet
 from support.log_stages import change_column, log_stages
 
@@ -17,7 +13,6 @@ from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.keywords.tokenize import tokenize
 from setanon_dagster.verifier import source_words
 from setanon_dagster.verifier.source_rows import SENTENCES, source_failures
-from setanon_dagster.verifier.source_words import count_thread_faults
 
 LIMITS = {"cores": 1, "memory": None, "spill": None}
 
@@ -131,84 +126,65 @@ def test_column_of_another_type_is_refused_without_its_values(paths):
     assert "canary" not in str(caught.value)
 
 
-QUERIES = ("pine", "pine straw", "STRAW", "", "wi-fi", "pine, straw")
-WORDS = st.sampled_from([["pine"], ["pine", "straw"], ["straw"], [], ["wi-fi"], ["wi", "fi"]])
+def test_repeated_rows_are_counted_one_by_one(paths):
+    stage = parquet.read_table(paths["raw_log"])
+    parquet.write_table(pa.concat_tables([stage, stage.slice(0, 3)]), paths["raw_log"])
+    assert failures(paths) == sentences(lost_rows=3)
+    threads = parquet.read_table(paths["threads"])
+    parquet.write_table(stage, paths["raw_log"])
+    parquet.write_table(
+        pa.concat_tables([threads, threads.slice(len(threads) - 1)]), paths["threads"]
+    )
+    assert failures(paths) == sentences(added_rows=1, wrong_words=1)
 
 
-@st.composite
-def stages(draw):
-    """Rows of threads, and clusters of which some differ from them."""
-    rows, clusters = [], []
-    for thread in range(draw(st.integers(0, 4))):
-        user = draw(st.sampled_from("ab"))
-        queries = draw(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=3))
-        rows += [(thread, n, user, query) for n, query in enumerate(queries)]
-        words = [tokenize(query) for query in queries]
-        if draw(st.booleans()):
-            words[draw(st.integers(0, len(words) - 1))] = draw(WORDS)
-        owner = draw(st.sampled_from("ab"))
-        clusters.append((thread, owner, list(chain(*words)), [len(each) for each in words]))
-    return rows, clusters
+BASKETS = [("b1", "ann", "milk"), ("b1", "ann", "salt"), ("b2", "bob", "milk")]
+RECORDS = [("b1", "ann", ["milk", "salt"]), ("b2", "bob", ["milk"])]
+BASKET_FAULTS = {
+    "none": (BASKETS, RECORDS, {}),
+    "two items lost": (BASKETS, [("b1", "ann", ["salt"])], {"lost_items": 2}),
+    "an item listed twice": (
+        BASKETS,
+        [("b1", "ann", ["milk", "salt", "salt"]), RECORDS[1]],
+        {"added_items": 1},
+    ),
+    "an item listed twice in the source": ([*BASKETS, BASKETS[0]], RECORDS, {"lost_items": 1}),
+    "two items added": (
+        BASKETS,
+        [RECORDS[0], ("b2", "bob", ["milk", "rice", "tea"])],
+        {"added_items": 2},
+    ),
+    "an item replaced": (
+        BASKETS,
+        [RECORDS[0], ("b2", "bob", ["rice"])],
+        {"lost_items": 1, "added_items": 1},
+    ),
+    "another user": (
+        BASKETS,
+        [RECORDS[0], ("b2", "ann", ["milk"])],
+        {"lost_items": 1, "added_items": 1},
+    ),
+    "a basket in two records": (
+        BASKETS,
+        [("b1", "ann", ["milk"]), ("b1", "ann", ["salt"]), RECORDS[1]],
+        {"repeated_baskets": 1},
+    ),
+    "two records without an item": (
+        BASKETS,
+        [*RECORDS, ("b3", "cem", []), ("b4", "cem", [])],
+        {"repeated_baskets": 2},
+    ),
+}
 
 
-def expected_faults(rows, clusters):
-    """Brute force: compare the threads one by one."""
-    faults = Counter(wrong_users=0, wrong_words=0)
-    for thread, user, words, lengths in clusters:
-        queries = [row for row in rows if row[0] == thread]
-        keywords = [tokenize(query) for *_, query in queries]
-        faults["wrong_users"] += any(owner != user for _, _, owner, _ in queries)
-        typed = list(chain(*keywords)), [len(each) for each in keywords]
-        faults["wrong_words"] += typed != (words, lengths)
-    return faults
-
-
-SCHEMAS = {
-    "threads": {
-        "thread": pa.int64(), "position": pa.int64(), "user": pa.string(), "query": pa.string(),
-    },
-    "clusters": {
-        "thread": pa.int64(), "user": pa.string(), "words": pa.list_(pa.string()),
-        "lengths": pa.list_(pa.int32()),
-    },
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def connection():
-    with duckdb.connect() as connection:
-        yield connection
-
-
-@given(stages())
-@settings(max_examples=60)
-def test_counts_equal_brute_force(connection, drawn):
-    rows, clusters = drawn
-    types = {
-        "thread": pa.int64(),
-        "position": pa.int64(),
-        "user": pa.string(),
-        "query": pa.string(),
-    }
-    tables = {
-        "threads": (types, rows),
-        "clusters": (
-            {
-                "thread": pa.int64(),
-                "user": pa.string(),
-                "words": pa.list_(pa.string()),
-                "lengths": pa.list_(pa.int32()),
-            },
-            clusters,
-        ),
-    }
-    for name, (schema, values) in tables.items():
-        columns = list(zip(*values, strict=True)) or [[] for _ in schema]
-        arrays = [pa.array(list(c), t) for c, t in zip(columns, schema.values(), strict=True)]
-        connection.register("drawn", pa.table(arrays, list(schema)))
-        connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM drawn")
-    counted = count_thread_faults(connection, tokenize, splits_at_blanks=True)
-    assert counted == {
-        "without_rows": 0,
-        **dict.fromkeys(("wrong_users", "wrong_words"), 0),
-    } | dict(expected_faults(rows, clusters))
+@pytest.mark.parametrize(
+    ("baskets", "records", "expected"), BASKET_FAULTS.values(), ids=BASKET_FAULTS.keys()
+)
+def test_baskets_have_the_users_and_items_of_the_source(tmp_path, baskets, records, expected):
+    tables = {"raw_baskets": (("record", "user", "item"), baskets)}
+    tables["clusters"] = (("name", "user", "words"), records)
+    paths = {name: tmp_path / f"{name}.parquet" for name in tables}
+    for name, (columns, rows) in tables.items():
+        values = zip(*rows, strict=True)
+        parquet.write_table(pa.table(dict(zip(columns, values, strict=True))), paths[name])
+    assert failures(paths) == sentences(**expected)
