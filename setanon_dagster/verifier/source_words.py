@@ -124,11 +124,14 @@ def _require_order(threads: Ints, positions: Ints | None = None) -> None:
 
 
 def _compare(clusters: pa.Table, queries: pa.Table, split: "_Splitter") -> dict[str, int]:
-    """Count the faults of clusters and queries of one range, both sorted."""
+    """Count the faults of clusters and queries of one range, both sorted.
+
+    No query has a larger thread number than the last cluster, and no two clusters have the same.
+    """
     threads, n = clusters["thread"].to_numpy(), len(clusters)
     row_threads = queries["thread"].to_numpy()
-    owner = np.searchsorted(threads, row_threads)  # the first of repeated threads
-    known = threads[np.minimum(owner, max(n - 1, 0))] == row_threads if n else row_threads < 0
+    owner = np.searchsorted(threads, row_threads)
+    known = threads[owner] == row_threads
     sizes = np.bincount(owner[known], minlength=n)
     unknown = len(np.unique(row_threads[~known])) + int(np.sum(sizes == 0))
 

@@ -253,3 +253,21 @@ def test_progress_of_edits_is_the_number_of_words_of_the_batches_so_far(monkeypa
     assert sorted(done) == done
     assert done[-1] == (9, 9)
     assert len(done) == 2
+
+
+@pytest.mark.parametrize(
+    ("format_", "counts"), [("queries", (6, 6)), ("edited", (6, 6)), ("sets", (0, 0))]
+)
+def test_queries_are_counted_if_they_are_published(format_, counts):
+    rows = [(user, minute, "red lamp") for user in range(3) for minute in (0, 1)]
+    cost = released(rows, format=format_).cost
+    assert (cost.query_rows, cost.true_query_rows) == counts
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_release_and_ledger_are_tables_of_the_given_kind(format_):
+    params = ReleaseParams(k=2, secret=SECRET, format=format_)
+    threads = threads_of_log([(user, 0, "red lamp") for user in range(3)], params)
+    result = build_release(threads, group_threads(threads, params), params, constructor=Counter)
+    assert isinstance(result.release.to_frame(), Counter)
+    assert isinstance(result.ledger.to_frame(), Counter)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from setanon_core.errors import InvalidParameterError
+from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_dagster.gate.assign_ids import (
     KEY_FILE,
     UnmatchedRows,
@@ -29,6 +29,8 @@ def test_the_key_depends_on_secret_parameters_and_keywords():
     assert len({key, *others}) == 4
     assert {len(each) for each in (key, *others)} == {32}
     assert key == id_key(SECRET, dict(reversed(PARAMETERS.items())), "digest")
+    # Another value would change the ids of all releases that are published again.
+    assert key.hex() == "0bd45f6a1a29ecf51b17dcf20cd3b581d6db5f7a59b721e6c13f08d490f78f42"
 
 
 @pytest.mark.parametrize("length", [0, 1, 64, 65])
@@ -136,3 +138,32 @@ def test_sets_are_written_without_positions(tmp_path):
     found = {thread[row["thread_id"]]: row["keywords"] for row in published}
     assert found == {7: ["pine", "straw"], 8: ["pine", "straw"], 9: ["fern"]}
     assert counts.failures == []
+
+
+@pytest.mark.parametrize("stage", ["anonymized_threads", "ledger"])
+def test_error_names_the_stage_without_its_columns(tmp_path, stage):
+    tables = {
+        "anonymized_threads": {"thread": [7], "position": [0], "query": ["pine"]},
+        "ledger": {"thread": [7], "user": ["ann"]},
+    }
+    tables[stage] = {"canary": [1]}
+    for name, columns in tables.items():
+        parquet.write_table(pa.table(columns), tmp_path / name)
+
+    with pytest.raises(SetanonError, match=f"^{stage} must have the columns") as caught:
+        write_with_ids(
+            *(tmp_path / name for name in tables), b"k" * 32, "queries", LIMITS,
+            public=tmp_path / "public", private=tmp_path / "private",
+        )  # fmt: skip
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("limits", "match"), [({"memory": "lots"}, "memory_limit"), ({"cores": -1}, "cores")]
+)
+def test_limits_are_those_of_the_connection(tmp_path, limits, match):
+    with pytest.raises(InvalidParameterError, match=match):
+        write_with_ids(
+            tmp_path, tmp_path, b"k" * 32, "queries", LIMITS | limits,
+            public=tmp_path, private=tmp_path,
+        )  # fmt: skip

@@ -393,3 +393,28 @@ def test_a_stage_that_is_written_while_it_is_published_is_refused(tmp_path, monk
     with pytest.raises(NotAnonymousError, match="replaced or changed clusters"):
         publish_files(paths, tmp_path / "out")
     assert names_in(tmp_path / "out" / "releases") == set()
+
+
+def test_parameters_are_optional_and_neither_secret_nor_tokenizer_is_in_the_repr():
+    spec = gate.ReleaseSpec(name="demo", k=K)
+    assert (spec.owners, spec.format, spec.parameters, spec.secret) == (K, "queries", {}, None)
+    assert gate.ReleaseSpec(name="demo", k=K, min_owners=0).owners == 0
+    shown = repr(gate.ReleaseSpec(name="demo", k=K, secret=b"canaryword", tokenizer=str.split))
+    assert not [word for word in ("canaryword", "secret", "tokenizer", "split") if word in shown]
+
+
+@pytest.mark.parametrize(
+    ("memory", "half"),
+    [("1GB", "0.5GB"), ("500 MiB", "250MiB"), ("1.5GB", "0.75GB"), ("-1", "-1"), (None, None)],
+)
+def test_each_of_two_databases_gets_half_of_the_memory(memory, half):
+    assert gate._halved(memory) == half  # noqa: SLF001
+
+
+def test_files_that_a_killed_process_left_are_removed(tmp_path):
+    paths, out = stage_files(tmp_path / "in"), tmp_path / "out"
+    for folder in ("releases", "private"):
+        (out / folder).mkdir(parents=True)
+        (out / folder / ".0123456789abcdef.part").write_bytes(b"")
+    publish_files(paths, out)
+    assert not list(out.rglob("*.part"))

@@ -71,6 +71,21 @@ def test_each_row_with_keywords_is_a_thread(connection, monkeypatch, batch):
     assert read(connection, "sets", rows, LEDGER) == (True, members)
 
 
+@pytest.mark.parametrize("batch", [2, 3, 4, 5])
+def test_entries_of_several_batches_belong_to_the_threads_in_order(connection, monkeypatch, batch):
+    monkeypatch.setattr(sql, "BATCH_ROWS", batch)
+    names = [f"{number:032x}" for number in range(9)]
+    lists = [(name, ["a"] * (1 + n % 3)) for n, name in enumerate(names)]
+    ledger = [(name, f"user {n}") for n, name in enumerate(names)]
+    accepted, members = read(connection, "queries", rows_of(lists), ledger)
+    assert accepted
+    assert [user for _, user in members] == [user for _, user in ledger]
+    assert read(connection, "sets", lists, ledger) == (
+        True,
+        [(texts, user) for (_, texts), (_, user) in zip(lists, ledger, strict=True)],
+    )
+
+
 def is_faultless(rows, ledger):
     """Brute force: compare ids, positions and entries one by one."""
     threads = [(name, list(group)) for name, group in groupby(rows, key=itemgetter(0))]
@@ -85,7 +100,7 @@ def is_faultless(rows, ledger):
     )
 
 
-WRONG_IDS = (None, "", "f" * 31, "f" * 33, "F" * 32, "f" * 32 + "\n", "g" * 32)
+WRONG_IDS = (None, "1" * 31, "1" * 33, "A" * 32, "1" * 32 + "\n", "1" * 31 + "g", "\n" + "1" * 32)
 FAULTS = {
     "a row is missing": lambda rows, _: rows.pop(1),
     "the first row is missing": lambda rows, _: rows.pop(0),
@@ -120,16 +135,25 @@ def test_each_fault_is_found(connection, monkeypatch, change, batch):
 
 @pytest.mark.parametrize("wrong", WRONG_IDS)
 def test_malformed_ids_are_found_in_both_formats(connection, wrong):
-    rows, ledger = [(FIRST, 0, "a"), (wrong, 0, "a")], [(FIRST, "ann"), (wrong, "bob")]
-    assert not read(connection, "queries", rows, ledger)[0]
-    sets = [(name, ["a"]) for name, *_ in rows]
-    assert not read(connection, "sets", sets, ledger)[0]
+    # In the order of ids, and not the last thread, which is read alone.
+    names = [FIRST, wrong, "e" * 32, "f" * 32]
+    ledger = [(name, "ann") for name in names]
+    assert not read(connection, "queries", [(name, 0, "a") for name in names], ledger)[0]
+    assert not read(connection, "sets", [(name, ["a"]) for name in names], ledger)[0]
 
 
 @pytest.mark.parametrize("batch", [1, 9])
 def test_repeated_ids_of_sets_are_found(connection, monkeypatch, batch):
     monkeypatch.setattr(sql, "BATCH_ROWS", batch)
     rows, ledger = [(FIRST, ["a"]), (FIRST, ["a"])], [(FIRST, "ann"), (FIRST, "ann")]
+    assert not read(connection, "sets", rows, ledger)[0]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 9])
+def test_ids_of_sets_that_do_not_ascend_are_found(connection, monkeypatch, batch):
+    monkeypatch.setattr(sql, "BATCH_ROWS", batch)
+    names = [FIRST, THIRD, SECOND]
+    rows, ledger = [(name, ["a"]) for name in names], [(name, USERS[name]) for name in names]
     assert not read(connection, "sets", rows, ledger)[0]
 
 

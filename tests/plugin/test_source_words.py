@@ -190,15 +190,36 @@ def test_counts_equal_brute_force(connection, drawn):
     assert count(connection, *drawn) == as_counts(expected_faults(*drawn))
 
 
-def test_tokenizer_is_called_once_per_text_and_for_every_text(connection):
+def test_tokenizer_is_called_once_per_text_and_for_every_text(connection, monkeypatch):
+    monkeypatch.setattr(source_words, "BATCH_THREADS", 1)
     texts = []
 
     def first_letters(text):
         texts.append(text)
         return [word[:1] for word in text.split()]
 
-    rows = [(0, n, "ann", query) for n, query in enumerate(["b a", "a", "b a"])]
-    clusters = [(0, "ann", ["b", "a", "a", "b", "a"], [2, 1, 2])]
+    rows = [(thread, n, "ann", query) for thread in (0, 1) for n, query in enumerate(["b a", "a"])]
+    clusters = [(thread, "ann", ["b", "a", "a"], [2, 1]) for thread in (0, 1)]
     faults = count(connection, rows, clusters, first_letters, splits_at_blanks=False)
     assert not any(faults.values())
     assert sorted(texts) == ["a", "b a"]
+
+
+def test_plain_queries_are_not_tokenized(connection):
+    rows, clusters = [(0, 0, "ann", "Pine Straw")], [(0, "ann", ["pine", "straw"], [2])]
+    faults = count(connection, rows, clusters, tokenizer=None)
+    assert not any(faults.values())
+
+
+def test_sorted_stages_are_read_without_sorting_them(connection, monkeypatch):
+    statements = []
+
+    def read(connection, statement, *rows):
+        statements.append(statement)
+        return sql.read_batches(connection, statement, *rows)
+
+    monkeypatch.setattr(source_words, "read_batches", read)
+    count(connection, ROWS, CLUSTERS)
+    assert not [statement for statement in statements if "ORDER BY" in statement]
+    count(connection, ROWS[::-1], CLUSTERS)
+    assert "ORDER BY thread, position" in "".join(statements)

@@ -33,7 +33,8 @@ def test_counts_are_those_of_comparing_every_set_with_every_thread(tmp_path, for
     words = pa.table({"user": list(map(str, users)), "words": [each * 2 for each in typed]})
     parquet.write_table(words, tmp_path / "words.parquet")
 
-    counted = count_untyped_sets(tmp_path / "threads.parquet", tmp_path / "words.parquet", k)
+    paths = tmp_path / "threads.parquet", tmp_path / "words.parquet"
+    counted = count_untyped_sets(*paths, k, cores=1, memory="1GB", spill=tmp_path)
 
     rows = list(zip(users, map(set, typed), strict=True))
     expected = sum(
