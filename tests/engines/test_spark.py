@@ -1,7 +1,14 @@
 """The engine spark writes the bytes of the embedded engine; skipped with a warning without Java."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import pyarrow as pa
 import pytest
+from support.processes import SECONDS, command_of, descendants_of, wait_until
+from support.release_runs import latest_release, release_config, run_release
 from support.spark import (
     EXPECTED_WARNINGS,
     QUICK,
@@ -112,3 +119,55 @@ def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests):
     ):
         assert stage_files(engine, raw[2], tmp_path) == expected
     assert list(spill.iterdir()) == []
+
+
+def parquet_files(folder):
+    """The bytes of all Parquet files below a folder, by path."""
+    files = (path for path in folder.rglob("*.parquet") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def workers_of_spark(driver):
+    """Process ids of the Python workers that Spark started for this driver."""
+    return [pid for pid in descendants_of(driver) if "pyspark.daemon" in command_of(pid)]
+
+
+def test_after_the_driver_is_killed_nothing_is_published_and_the_next_run_succeeds(
+    tmp_path, monkeypatch
+):
+    skip_without_spark()
+    monkeypatch.setenv("SETANON_SECRET", "made up for a test")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK["spark.driver.extraJavaOptions"])
+    undisturbed = release_config(tmp_path)
+    assert run_release(undisturbed).success
+    killed = str(tmp_path / "killed")
+    config = release_config(tmp_path, out=killed, engine="spark", spark_master="local[2]")
+    command = [
+        sys.executable, "-m", "setanon_dagster.cli", "release", config.source.uri, "--k", "3",
+        "--name", config.name, "--out", killed, "--engine", "spark", "--spark-master", "local[2]",
+    ]  # fmt: skip
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    driver = subprocess.Popen(command, **quiet)  # noqa: S603 - this Python, and our own arguments
+    started = []
+    try:
+        # Workers run while the function of a stage does: the first is that of threads.
+        wait_until(lambda: workers_of_spark(driver.pid) or driver.poll() is not None)
+        started = descendants_of(driver.pid)
+        driver.kill()
+        assert driver.wait(SECONDS) < 0
+        # Java ends when its driver does, and ends the workers.
+        wait_until(lambda: not any(map(command_of, started)))
+    finally:
+        for pid in (driver.pid, *started):
+            if command_of(pid):
+                os.kill(pid, signal.SIGKILL)
+    stages = config.stages / config.name
+    assert (stages / "raw_log" / "all.parquet").exists()
+    assert not (stages / "threads" / "all.parquet").exists()
+    assert latest_release(config) is None
+
+    assert run_release(config).success
+    assert latest_release(config) == latest_release(undisturbed)
+    assert parquet_files(config.folder) == parquet_files(undisturbed.folder)
+    assert list(config.stages.glob(".*")) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from support.processes import SECONDS, children_of, wait_until
 from support.release_runs import release_config, run_release
 from support.spark import (
     EXPECTED_WARNINGS,
@@ -29,15 +30,7 @@ pytestmark = [pytest.mark.spark_cluster, *EXPECTED_WARNINGS]
 
 DEPLOY = "org.apache.spark.deploy"
 HOST = "127.0.0.1"
-SECONDS = 180
 SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def free_port():
@@ -49,12 +42,6 @@ def free_port():
 def is_open(port):
     with socket.socket() as opened:
         return opened.connect_ex((HOST, port)) == 0
-
-
-def executors_of(worker):
-    """Process ids of the executors that this worker started."""
-    children = Path(f"/proc/{worker.pid}/task").glob("*/children")
-    return [int(pid) for file in children for pid in file.read_text().split()]
 
 
 def start(resources, folder, name, *arguments):
@@ -137,10 +124,10 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
         tmp_path / "spill", master=url, settings=settings(), partitions=7, chunk_rows=20
     )
     with engine:
-        wait_until(lambda: all(executors_of(worker) for worker in workers))
+        wait_until(lambda: all(children_of(worker.pid) for worker in workers))
         assert stage_files(engine, raw, tmp_path) == expected
 
-        (victim,) = executors_of(workers[1])
+        (victim,) = children_of(workers[1].pid)
 
         def kill():
             wait_until(lambda: len(list(called.iterdir())) >= 2)
@@ -156,7 +143,7 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
             SCHEMA,
         )
         killer.join()
-        assert victim not in executors_of(workers[1])
+        assert victim not in children_of(workers[1].pid)
         threads = engine.number_runs(separated, "thread", "position")
         engine.write(threads, str(tmp_path / "killed.parquet"))
     assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
