@@ -125,7 +125,7 @@ def count_smallest_group(groups: Ints, users: Ints) -> int:
     """The number of users of the smallest group; 0 if there is no group."""
     if not len(users):
         return 0
-    return int(user_ranks(groups, users)[1].min(initial=np.iinfo(np.int64).max))
+    return int(user_ranks(groups, users)[1].min())
 
 
 class _EditedRows:

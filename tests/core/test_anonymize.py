@@ -245,3 +245,10 @@ def test_user_numbers_may_have_large_gaps():
 
 def test_the_defaults_are_those_of_params():
     assert anonymize(FIGURE_1, 2).params == Params(2)
+
+
+@pytest.mark.parametrize("name", ["to_list", "to_frame"])
+def test_only_collections_with_both_methods_of_a_series_are_read_as_one(name):
+    records = type("Lists", (list,), {name: None})([{"a"}, {"a"}])
+    result = anonymize(records, k=2)
+    assert [set(record) for record in result.records] == [{"a"}, {"a"}]
