@@ -64,7 +64,7 @@ def thread_counts(threads: DuckDBPyRelation) -> dict[str, int | float]:
     }
 
 
-def separate(raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit = "thread") -> pa.Table:
+def separate(raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit) -> pa.Table:
     """Separate complete sessions into threads, numbered from 0 and ordered by number.
 
     With another unit, each session or each query takes the place of a thread.

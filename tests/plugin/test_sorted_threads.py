@@ -152,8 +152,8 @@ def test_repeated_ids_of_sets_are_found(connection, monkeypatch, batch):
 @pytest.mark.parametrize("batch", [1, 2, 9])
 def test_ids_of_sets_that_do_not_ascend_are_found(connection, monkeypatch, batch):
     monkeypatch.setattr(sql, "BATCH_ROWS", batch)
-    names = [FIRST, THIRD, SECOND]
-    rows, ledger = [(name, ["a"]) for name in names], [(name, USERS[name]) for name in names]
+    names = [FIRST, THIRD, SECOND, "f" * 32]  # the last thread is read alone
+    rows, ledger = [(name, ["a"]) for name in names], [(name, "ann") for name in names]
     assert not read(connection, "sets", rows, ledger)[0]
 
 
