@@ -107,10 +107,11 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
                 result = _read(config, _time_window(context), connection, **upstream)
                 _check_users(config.k, result.accepted)
-            counts = {
+            counts: dict[str, int | str] = {
                 keys.LINES: result.lines,
                 keys.ACCEPTED: result.accepted_lines,
                 keys.OUTSIDE: result.outside_window,
+                keys.ENCODINGS: ", ".join(result.encodings),
             }
             reasons = {
                 f"{keys.REJECTED}{reason}": n for reason, n in result.rejected_by_reason.items()

@@ -12,6 +12,7 @@ PREFIX: Final = "setanon/"
 LINES: Final = f"{PREFIX}lines"
 ACCEPTED: Final = f"{PREFIX}accepted"
 OUTSIDE: Final = f"{PREFIX}outside_partition"
+ENCODINGS: Final = f"{PREFIX}encodings"
 
 # rejected_rows: one key per reason
 REJECTED: Final = f"{PREFIX}rejected/"

@@ -1,7 +1,9 @@
 """Read and cluster a source in memory, for commands that publish nothing."""
 
 import pyarrow as pa
+from rich.console import Console
 
+from setanon_dagster.cli.summary import print_line, source_lines
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
@@ -11,11 +13,17 @@ from setanon_dagster.storage.temporary import temporary_folder
 
 
 def raw_table(config: ReleaseConfig) -> pa.Table:
-    """Accepted rows of the source: the table of `raw_log` or `raw_baskets`."""
+    """Accepted rows of the source: the table of `raw_log` or `raw_baskets`.
+
+    Rejected lines, and encodings other than UTF-8, are printed as for a release, but to stderr.
+    """
     # Rows are private: DuckDB spills into a temporary folder with mode 0700.
     with temporary_folder() as spill:
         connection = connect(temp_folder=spill)
         read = read_source(config.source, connection=connection, user_names=config.user_names)
+        encodings = ", ".join(read.encodings)
+        for name, value in source_lines(encodings, read.rejected_by_reason):
+            print_line(Console(stderr=True), f"  {name:<13}{value}")
         return read.accepted.to_arrow_table()
 
 

@@ -1,13 +1,17 @@
 """Summary of a release, and of a verdict, in numbers."""
 
 from collections.abc import Iterator, Mapping
+from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.verifier.verdict import FileVerdict
+
+ROUNDING: Final = 1e-9
+"""Tolerance for floating-point error before rounding up."""
 
 
 def print_line(console: Console, text: str, style: str | None = None) -> None:
@@ -53,6 +57,16 @@ def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         for key, count in counts.get("rejected_rows", {}).items()
         if key.startswith(keys.REJECTED)
     }
+    encodings = next(
+        (each[keys.ENCODINGS] for each in counts.values() if keys.ENCODINGS in each), ""
+    )
+    yield from source_lines(encodings, rejected)
+
+
+def source_lines(encodings: str, rejected: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """What a reader of the source should know: encodings other than UTF-8, and rejected lines."""
+    if encodings not in {"", "utf-8"}:
+        yield "encoding", encodings
     if any(rejected.values()):
         reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(rejected.items()) if n)
         yield "rejected", f"{sum(rejected.values()):,} lines ({reasons})"
@@ -72,7 +86,16 @@ def _factor(factor: float | None) -> str:
     """Upper bound of the cost relative to the least possible cost."""
     if factor is None:
         return "unknown: no lower bound was found"
-    return f"at most {factor:.3f} times the least possible cost"
+    return f"at most {factor_text(factor)} times the least possible cost"
+
+
+def factor_text(factor: float) -> str:
+    """Cost divided by lower bound, rounded up so that "at most" holds.
+
+    >>> factor_text(1.5441), factor_text(1.25)
+    ('1.545', '1.250')
+    """
+    return f"{ceil(1000 * factor - ROUNDING) / 1000:.3f}"
 
 
 def _paths(folder: Path) -> Iterator[tuple[str, str]]:

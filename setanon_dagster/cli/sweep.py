@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from setanon_core.errors import SetanonError
 from setanon_dagster.cli.dry_run import cluster_source
+from setanon_dagster.cli.summary import factor_text
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.report.comparison import sweep_totals
 from setanon_dagster.stages.load_threads import load_threads
@@ -47,7 +48,7 @@ def _cell(name: str, value: float | str) -> str:
         return f"{value:.1%}"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3f}" if isfinite(value) else "-"
+    return factor_text(value) if isfinite(value) else "-"
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:

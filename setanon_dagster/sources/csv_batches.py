@@ -62,10 +62,14 @@ def _parse_fast(data: bytes, dialect: Dialect, layout: ColumnLayout, line: int) 
         data = data.replace(b"\r\n", b"\n")
     unusual = b"\r" in data or b"\0" in data or data.startswith(BOM)
     unusual = unusual or (dialect.quoting and QUOTE in data)
-    ascii_only = data.isascii()
-    unusual = unusual or (dialect.encoding != "utf-8" and not ascii_only)
     if unusual or _has_longer_line(data, dialect.longest):
         return None
+    ascii_only = data.isascii()
+    if dialect.encoding != "utf-8" and not ascii_only:
+        try:
+            data = data.decode(dialect.encoding).encode()
+        except UnicodeDecodeError:
+            return None
     names = [str(column) for column in range(layout.width)]
     try:
         table = pyarrow.csv.read_csv(

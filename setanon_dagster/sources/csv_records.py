@@ -19,6 +19,7 @@ accepted rows and counts of blank lines were not compared. Differences:
 - A quoted cell that exceeds `max_line_size` rejects all its lines as one.
 """
 
+import codecs
 import gzip
 import re
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Literal, NamedTuple, cast
 
-Encoding = Literal["utf-8", "latin-1"]
+Encoding = Literal["utf-8", "utf-16", "windows-1252", "latin-1"]
 
 QUOTE: Final = b'"'
 
@@ -140,11 +141,36 @@ BLOCK_SIZE: Final = 1 << 23
 BOM: Final = b"\xef\xbb\xbf"
 
 
-def open_text(path: Path) -> IO[bytes]:
-    """Open a file; gzip is recognized by its content, not by its name."""
+UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def open_text(path: Path, encoding: Encoding = "utf-8") -> IO[bytes]:
+    """Open a file; gzip is recognized by its content, not by its name. UTF-16 is read as UTF-8."""
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
+    if encoding == "utf-16":
+        return cast("IO[bytes]", codecs.EncodedFile(open_text(path), "utf-8", "utf-16"))
     return cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb")
+
+
+def detect_encoding(path: Path, longest: int) -> Encoding:
+    """The encoding of a file: UTF-16 by its byte order mark, otherwise UTF-8 or Windows-1252.
+
+    UTF-8, unless more of the lines that are not ASCII are invalid in it than valid: a few damaged
+    lines do not make a file Windows-1252.
+    """
+    with open_text(path) as stream:
+        if stream.read(2) in UTF_16_MARKS:
+            return "utf-16"
+    valid = invalid = 0
+    with open_text(path) as stream:
+        for block in line_blocks(stream, longest):
+            if not block.isascii():
+                lines = [line for line in block.splitlines() if not line.isascii()]
+                readable = sum(_decode(line, "utf-8") is not None for line in lines)
+                valid += readable
+                invalid += len(lines) - readable
+    return "utf-8" if valid >= invalid else "windows-1252"
 
 
 def line_blocks(stream: IO[bytes], longest: int, size: int = BLOCK_SIZE) -> Iterator[bytes]:

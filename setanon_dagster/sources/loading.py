@@ -15,9 +15,9 @@ from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_core.params import UserNames
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.sources.cell_batch import CellBatch
+from setanon_dagster.sources.csv_records import Encoding
 from setanon_dagster.sources.source import Source
 from setanon_dagster.sources.times import (
-    DETECTABLE_FORMATS,
     NATIVE_TIMESTAMP,
     VALID_TIME,
     detect_time_sql,
@@ -41,6 +41,18 @@ REASONS: Final = (
 
 An empty query is accepted as a query without keywords. A NULL, which only tables have, is missing.
 """
+
+REMEDIES: Final = {
+    "line too long": "Set a greater longest_line",
+    "quote": "Close the quotes, or set quoting to false",
+    "encoding": "Set the encoding of the file",
+    "columns": "Set delimiter, or correct the number of cells",
+    "time unreadable": "Set time_format, such as %d/%m/%Y: day and month are not guessed",
+} | dict.fromkeys(
+    (f"{name} missing" for name in ("user", "time", "query", "record", "item")),
+    "Set the column parameters, or fill in the missing values",
+)
+"""What to do about the lines rejected for each reason."""
 
 Window = tuple[datetime, datetime]
 BATCH: Final = "setanon_batch"
@@ -97,6 +109,9 @@ class ReadResult:
 
     blank_lines: int
 
+    encodings: tuple[Encoding, ...] = ()
+    """Encodings of the text files that were read."""
+
 
 class RowLoader:
     """Inserts batches into one table, and counts lines."""
@@ -133,7 +148,7 @@ class RowLoader:
                 parse_time = NATIVE_TIMESTAMP
             elif parse_time is None and self.source.kind == "log":
                 parse_time = detect_time_sql(self.connection, BATCH)
-            self._insert(parse_time or DETECTABLE_FORMATS["iso"])
+            self._insert(parse_time or "NULL")
             self.connection.unregister(BATCH)
             report_progress("lines read", self.lines)
         return lines
@@ -152,7 +167,7 @@ class RowLoader:
         outside = f"SELECT count(*) FROM ({rows} WHERE why IS NULL AND NOT ({inside}))"
         self.outside_window += self.connection.execute(outside, [*self.window]).fetchall()[0][0]
 
-    def result(self) -> ReadResult:
+    def result(self, encodings: tuple[Encoding, ...] = ()) -> ReadResult:
         """The loaded rows; refuse a source without a usable row, or counts that do not add up."""
         self._merge_spellings()
         count = "count(DISTINCT line)" if self.source.layout == "lines" else "count(*)"
@@ -168,6 +183,7 @@ class RowLoader:
         self._check_counts(accepted, reasons)
         if accepted:
             self._check_first_line()
+        self._check_rejected(sum(reasons.values()))
         names = ", ".join(part.split()[0] for part in _COLUMNS[self.source.kind].split(", "))
         rows = f"FROM {self.table} WHERE reason"
         return ReadResult(
@@ -178,6 +194,7 @@ class RowLoader:
             rejected_by_reason=reasons,
             outside_window=self.outside_window,
             blank_lines=self.blank_lines,
+            encodings=encodings,
         )
 
     def _merge_spellings(self) -> None:
@@ -212,6 +229,23 @@ class RowLoader:
                 f"usable, and {self.blank_lines} more are blank. Rejected lines: {why}. Check "
                 "encoding, delimiter, header, time_format and the column parameters of the source."
             )
+
+    def _check_rejected(self, rejected: int) -> None:
+        """Refuse a source with too many rejected lines: they would be missing in the release."""
+        share = self.source.max_rejected
+        if rejected <= share * self.lines:
+            return
+        reasons = self.connection.execute(
+            f"""SELECT reason, count(DISTINCT line), min(line) FROM {self.table}
+            WHERE reason IS NOT NULL GROUP BY reason ORDER BY 2 DESC, 1"""
+        ).fetchall()
+        why = "; ".join(f"{reason}: {n:,}, first line {line}" for reason, n, line in reasons)
+        remedies = "; ".join(dict.fromkeys(REMEDIES[reason] for reason, *_ in reasons))
+        raise MalformedInputError(
+            f"at most max_rejected = {share:.4g} of the lines of {self.source.name} may be "
+            f"rejected; {rejected:,} of {self.lines:,} were ({why}). {remedies}. Or set a higher "
+            "max_rejected: these lines are then missing in the release."
+        )
 
     def _check_first_line(self) -> None:
         """Refuse a first line that is probably a header with unexpected names."""

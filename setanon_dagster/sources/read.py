@@ -18,6 +18,7 @@ import pyarrow as pa
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import UserNames
 from setanon_dagster.sources.cell_batch import CellBatch
+from setanon_dagster.sources.csv_records import Encoding, detect_encoding
 from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
 from setanon_dagster.sources.source import PARQUET_SUFFIXES, Source
 from setanon_dagster.sources.table_reader import quote_identifier, table_batches
@@ -48,14 +49,20 @@ def read_source(
         connection = _connect()
     with _redact_reader_errors(source):
         loader = RowLoader(connection, source, _window_in_utc(source, window), user_names)
+        encodings: set[Encoding] = set()
         line = 1
-        for read_file in _readers(source):
+        for read_file in _readers(source, encodings):
             line += loader.load_file(prefetch(read_file(line)))
-        return loader.result()
+        return loader.result(tuple(sorted(encodings)))
 
 
-def _readers(source: Source) -> Iterator[Callable[[int], Iterator[CellBatch]]]:
-    """Yield one function per file; it takes the number of the first line and reads the file."""
+def _readers(
+    source: Source, encodings: set[Encoding]
+) -> Iterator[Callable[[int], Iterator[CellBatch]]]:
+    """Yield one function per file; it takes the number of the first line and reads the file.
+
+    The encodings of text files are added to `encodings`.
+    """
     if source.table is not None:
         if not isinstance(source.uri, str):
             raise InvalidParameterError(
@@ -71,7 +78,9 @@ def _readers(source: Source) -> Iterator[Callable[[int], Iterator[CellBatch]]]:
             rows = f"read_parquet('{literal}', hive_partitioning=false)"
             yield partial(table_batches, source, _connect(), rows)
         else:
-            yield partial(text_batches, source, path)
+            encoding = source.encoding or detect_encoding(path, source.longest_line)
+            encodings.add(encoding)
+            yield partial(text_batches, source, path, encoding)
 
 
 def _connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
@@ -104,7 +113,7 @@ def _redact_reader_errors(source: Source) -> Iterator[None]:
     """Replace errors whose messages may contain cells."""
     try:
         yield
-    except (duckdb.Error, pa.ArrowException, OSError, EOFError, zlib.error) as error:
+    except (duckdb.Error, pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error) as error:
         if (sentence := resource_sentence(error)) in {DISK_FULL, MEMORY}:
             raise ResourceError(sentence) from None
         raise MalformedInputError(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from setanon_core.declarations import check_parameters
 from setanon_core.errors import InvalidParameterError, MalformedInputError
-from setanon_core.ranges import AtLeast, check_integer
+from setanon_core.ranges import AtLeast, Share, check_integer
 from setanon_dagster.sources.csv_records import Encoding
 from setanon_dagster.sources.times import NAMED_FORMATS, time_sql
 
@@ -108,20 +108,21 @@ class Source:
     """Whether the first line is a header; None: yes if it has the column names, ignoring case."""
 
     delimiter: Annotated[str, DelimiterRange()] | None = None
-    """Separator of cells; None: tab for .tsv, .log and .txt, comma for .csv, otherwise detected."""
+    """Separator of cells; None: detected, at first tab for .tsv, .log and .txt, comma for .csv."""
 
     quoting: bool | None = None
     """Whether quotes enclose cells (RFC 4180); None: unless the delimiter is a tab or space."""
 
-    encoding: Encoding = "utf-8"
-    """Encoding of text files."""
+    encoding: Encoding | None = None
+    """Encoding of text files; None: detected (UTF-16 by its mark, Windows-1252 if not UTF-8)."""
 
     time_format: Annotated[str, TimeFormatRange()] | None = None
     """Format of the times; None: detected.
 
     Detection selects the named format that reads most times of the first rows (8 MB of text), and
-    applies it to the complete file. Times with an offset are converted to UTC, others are
-    unchanged. Epoch seconds are detected if they have 9 to 11 digits.
+    applies it to the complete file; ISO and epoch times may occur beside it. Times with an offset
+    are converted to UTC, others are unchanged. Epoch seconds are detected if they have 9 to 11
+    digits, milliseconds 13, microseconds 16.
     """
 
     layout: Layout = "pairs"
@@ -129,6 +130,9 @@ class Source:
 
     with_user: bool = False
     """Whether the first cell of a line is the user, for layout lines."""
+
+    max_rejected: Share = 0.01
+    """Share of rejected lines above which the source is refused; 1: never."""
 
     longest_line: Annotated[int, AtLeast(1)] = 1_000_000
     """Bytes per line; longer lines and quoted cells without an end are rejected."""

@@ -20,6 +20,7 @@ from setanon_dagster.sources.csv_batches import BasketLayout, ColumnLayout, csv_
 from setanon_dagster.sources.csv_records import (
     CsvRecord,
     Dialect,
+    Encoding,
     line_blocks,
     open_text,
     parse_records,
@@ -27,9 +28,9 @@ from setanon_dagster.sources.csv_records import (
 from setanon_dagster.sources.source import Source
 
 
-def text_batches(source: Source, path: Path, line: int) -> Iterator[CellBatch]:
+def text_batches(source: Source, path: Path, encoding: Encoding, line: int) -> Iterator[CellBatch]:
     """Yield the batches of a file whose first line has number `line`; skip the header."""
-    with open_text(path) as stream:
+    with open_text(path, encoding) as stream:
         blocks = line_blocks(stream, source.longest_line)
         first = next(blocks, b"")
         while first and not first.strip(b"\r\n"):
@@ -38,7 +39,7 @@ def text_batches(source: Source, path: Path, line: int) -> Iterator[CellBatch]:
             yield CellBatch(None, 0, blank, blank)
             line += blank
             first = next(blocks, b"")
-        dialect = detect_dialect(source, path, first)
+        dialect = detect_dialect(source, path, first, encoding)
         head = read_head(first, dialect)
         layout, header = detect_layout(source, path, head)
         size = lines = blank = 0
@@ -59,17 +60,20 @@ HEAD: Final = 100
 """Number of non-blank records that delimiter, header and width are detected from."""
 
 
-def detect_dialect(source: Source, path: Path, first_block: bytes) -> Dialect:
-    """The delimiter that is set, implied by the file suffix, or detected; and the quoting."""
+def detect_dialect(
+    source: Source, path: Path, first_block: bytes, encoding: Encoding = "utf-8"
+) -> Dialect:
+    """The delimiter that is set or detected, that of the file suffix first; and the quoting."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    cells: Encoding = "utf-8" if encoding == "utf-16" else encoding  # converted by `open_text`
     delimiter = source.delimiter
-    # One basket per line in a .txt or .log file is as likely to be separated by spaces.
-    if delimiter is None and (source.layout == "pairs" or suffix in {".csv", ".tsv"}):
-        delimiter = DELIMITER_OF_SUFFIX.get(suffix)
+    usual = DELIMITER_OF_SUFFIX.get(suffix)
+    if delimiter is None and source.layout == "lines" and suffix in {".csv", ".tsv"}:
+        delimiter = usual
     if delimiter is None:
-        delimiter = _detect_delimiter(source, path, first_block)
+        delimiter = _detect_delimiter(source, path, first_block, cells, usual)
     quoting = _has_quoting(delimiter) if source.quoting is None else source.quoting
-    return Dialect(delimiter.encode(), quoting, source.encoding, source.longest_line)
+    return Dialect(delimiter.encode(), quoting, cells, source.longest_line)
 
 
 def read_head(block: bytes, dialect: Dialect) -> list[CsvRecord]:
@@ -118,18 +122,22 @@ def detect_layout(
     return ColumnLayout(width, positions), header
 
 
-def _detect_delimiter(source: Source, path: Path, first_block: bytes) -> str:
+def _detect_delimiter(
+    source: Source, path: Path, first_block: bytes, encoding: Encoding, usual: str | None
+) -> str:
     """The delimiter for which the first record is a header with the column names.
 
-    Without such a header, the one for which most records have an equal, sufficient number of cells.
+    Without such a header, the one for which most records have an equal, sufficient number of cells;
+    of several, `usual`, which the file suffix implies.
     """
     if source.layout == "lines":
         head = b"".join(first_block.splitlines(keepends=True)[:HEAD])
         return next((mark for mark in DELIMITERS if mark.encode() in head), "\t")
     least = len(required_columns(source))
-    best, most = "\t", 0
-    for mark in DELIMITERS if source.kind == "baskets" else DELIMITERS.rstrip():
-        dialect = Dialect(mark.encode(), _has_quoting(mark), source.encoding, source.longest_line)
+    best, most = usual or "\t", 0
+    marks = DELIMITERS if source.kind == "baskets" else DELIMITERS.rstrip()
+    for mark in dict.fromkeys((usual or "") + marks):
+        dialect = Dialect(mark.encode(), _has_quoting(mark), encoding, source.longest_line)
         records = read_head(first_block, dialect)
         if source.header is not False and _is_header(source, records):
             return mark
@@ -137,7 +145,7 @@ def _detect_delimiter(source: Source, path: Path, first_block: bytes) -> str:
         width, count = max(widths.items(), key=lambda seen: (seen[1], seen[0]), default=(0, 0))
         if width >= least and count > most:
             best, most = mark, count
-    if first_block.strip() and not most:
+    if first_block.strip() and not most and usual is None:
         raise MalformedInputError(
             f"{path.name} must have at least {least} cells per line; splitting by tab, comma, "
             "semicolon or bar gives fewer. Set delimiter."

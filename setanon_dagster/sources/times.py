@@ -1,4 +1,4 @@
-"""Parse times in SQL; all rows of a file have one time format.
+"""Parse times in SQL, by the format that is set, or by formats that are detected.
 
 DuckDB's own cast is not enough: it accepts `infinity`, and ignores the offset of `10:00+02:00`.
 """
@@ -17,6 +17,8 @@ _OFFSET: Final = r" ?[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?"
 _FRACTION: Final = r"(?:\.\d{1,6})?"
 _WITH_ZONE: Final = r"TRY_CAST(regexp_replace(c1, ' ([+-])', '\1') AS TIMESTAMPTZ)"
 _SECONDS: Final = "make_timestamp(CAST(TRY_CAST(c1 AS DECIMAL(24, 6)) * 1000000 AS BIGINT))"
+_MILLISECONDS: Final = "make_timestamp(TRY_CAST(c1 AS BIGINT) * 1000)"
+_MICROSECONDS: Final = "make_timestamp(TRY_CAST(c1 AS BIGINT))"
 _WITHOUT_ZONE: Final = "TRY_CAST(c1 AS TIMESTAMP)"
 _CANONICAL: Final = f"WHEN CAST({_WITHOUT_ZONE} AS VARCHAR) = c1 THEN {_WITHOUT_ZONE}"
 """Text in DuckDB's own notation needs no pattern (faster); `VALID_TIME` excludes infinity."""
@@ -43,13 +45,23 @@ DETECTABLE_FORMATS: Final = {
     "yyyymmddhhmmss": _parse_by_pattern((r"\d{14}", "try_strptime(c1, '%Y%m%d%H%M%S')")),
     # Fewer digits may be a date without dashes: then time_format="epoch" must be set.
     "epoch": _parse_by_pattern((r"\d{9,11}" + _FRACTION, _SECONDS)),
+    # 12 and 14 digits are dates; milliseconds and microseconds from September 2001 on have these.
+    "epoch_ms": _parse_by_pattern((r"\d{13}", _MILLISECONDS)),
+    "epoch_us": _parse_by_pattern((r"\d{16}", _MICROSECONDS)),
 }
-"""Formats that can be detected, with their SQL over the text c1; the first wins a tie."""
+"""Formats that can be detected, with their SQL over the text c1; the first wins a tie. No text has
+two of them."""
 
 NAMED_FORMATS: Final = DETECTABLE_FORMATS | {
-    "epoch": _parse_by_pattern((r"-?\d{1,11}" + _FRACTION, _SECONDS))
+    "epoch": _parse_by_pattern((r"-?\d{1,11}" + _FRACTION, _SECONDS)),
+    "epoch_ms": _parse_by_pattern((r"-?\d{1,15}", _MILLISECONDS)),
+    "epoch_us": _parse_by_pattern((r"-?\d{1,18}", _MICROSECONDS)),
 }
 """Formats that can be set by name, as `time_format`."""
+
+MIXED: Final = ("iso", "epoch", "epoch_ms", "epoch_us")
+"""Formats that may occur beside the most frequent one. Of 12 or 14 digits alone, nobody can say
+whether they are a date."""
 
 NATIVE_TIMESTAMP: Final = "c1"
 """SQL for a column that has a timestamp type already."""
@@ -78,10 +90,13 @@ def time_sql(time_format: str) -> str:
     return _to_utc(sql)
 
 
-def detect_time_sql(connection: duckdb.DuckDBPyConnection, table: str) -> str | None:
-    """SQL of the format that parses most times of this table; None if none parses any."""
-    formats = list(DETECTABLE_FORMATS.values())
-    columns = ", ".join(f"count(*) FILTER (WHERE ({sql}) {VALID_TIME})" for sql in formats)
+def detect_time_sql(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """SQL for the format that parses most times of this table, then for `MIXED` formats."""
+    columns = ", ".join(
+        f"count(*) FILTER (WHERE ({sql}) {VALID_TIME})" for sql in DETECTABLE_FORMATS.values()
+    )
     counts = connection.execute(f"SELECT {columns} FROM {table} WHERE reason IS NULL").fetchall()[0]
-    best = max(range(len(counts)), key=counts.__getitem__)
-    return formats[best] if counts[best] else None
+    times = dict(zip(DETECTABLE_FORMATS, counts, strict=True))
+    best = max(times, key=times.__getitem__)
+    names = dict.fromkeys((best, *MIXED))
+    return f"coalesce({', '.join(DETECTABLE_FORMATS[name] for name in names)})"

@@ -109,6 +109,7 @@ def derived_costs(rounded: Mapping[str, int], records: int, keywords: int) -> di
         "withdrawals": rounded["withdrawals"],
         "respellings": rounded["respellings"],
         "lower_bound": lower_bound,
-        "factor": round((additions + deletions) / lower_bound, 4) if lower_bound else None,
+        # Rounded up, so that "at most" holds.
+        "factor": -(-1000 * (additions + deletions) // lower_bound) / 1000 if lower_bound else None,
         "retained": retained,
     }

@@ -23,9 +23,9 @@ BATCH_THREADS: Final = 40_960
 CLUSTERS: Final = 'SELECT thread, "user", words, lengths FROM clusters'
 ROWS: Final = 'SELECT thread, position, "user", query FROM threads'
 KEY: Final = ["thread", "position"]
-EMPTY: Final = pa.schema(
+ROW_SCHEMA: Final = pa.schema(
     {"thread": pa.int64(), "position": pa.int64(), "user": pa.string(), "query": pa.string()}
-).empty_table()
+)
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -80,8 +80,8 @@ class _Rows:
 
     def __init__(self, batches: Iterator[pa.Table]) -> None:
         self.batches = batches
-        self.unused = EMPTY
-        self.last = EMPTY.select(KEY)
+        self.unused = ROW_SCHEMA.empty_table()
+        self.last = self.unused.select(KEY)
         self.without_thread = 0
 
     def up_to(self, thread: int) -> pa.Table:

@@ -23,7 +23,9 @@ def findings_of(file, folder):
     path.write_bytes(file.data)
     try:
         with connect() as connection:
-            result = read_source(Source(str(path), **file.options), connection=connection)
+            result = read_source(
+                Source(str(path), max_rejected=1, **file.options), connection=connection
+            )
             return _findings(file, result), "read"
     except SetanonError as error:
         return _leaks(str(error)) + _leaks(repr(error)), "refused"

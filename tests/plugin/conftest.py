@@ -104,7 +104,7 @@ def small_copy(small_release, tmp_path):
 
 @pytest.fixture
 def read(tmp_path):
-    """A function that reads bytes as a source file of the given name."""
+    """A function that reads bytes as a source file of the given name, whatever is rejected."""
     pytest.importorskip("duckdb")
     from setanon_dagster.sources.read import read_source
     from setanon_dagster.sources.source import Source
@@ -112,6 +112,6 @@ def read(tmp_path):
     def read_bytes(data, name="log.tsv", window=None, **parameters):
         path = tmp_path / name
         path.write_bytes(data)
-        return read_source(Source(str(path), **parameters), window)
+        return read_source(Source(str(path), **{"max_rejected": 1} | parameters), window)
 
     return read_bytes

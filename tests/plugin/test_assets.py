@@ -187,7 +187,7 @@ BASKETS = "record,item,user\n" + "".join(
 
 def test_baskets_have_no_threads_stage_and_publish_sets(tmp_path):
     (tmp_path / "baskets.csv").write_text(BASKETS + "9,,u1\n")
-    source = Source(str(tmp_path / "baskets.csv"), kind="baskets")
+    source = Source(str(tmp_path / "baskets.csv"), kind="baskets", max_rejected=0.1)
     config = release_config(tmp_path, None, source=source)
     result = run_release(config)
     assert result.success, result.failures

@@ -52,7 +52,7 @@ pytestmark = [
         (
             {"source": {"uri": "x", "user": "id"}},
             "('user' was unexpected)",
-            "with_user, longest_line; got 'user'.",
+            "with_user, max_rejected, longest_line; got 'user'.",
         ),
     ],
 )

@@ -173,6 +173,7 @@ def test_malformed_files_are_read_as_by_the_oracle(  # noqa: PLR0913, PLR0917
         delimiter=mark.decode(),
         longest_line=longest,
         encoding=encoding,
+        max_rejected=1,
     )
 
     accepted_rows, rejected_lines, blank = oracle(data, mark, quoting, longest, encoding)

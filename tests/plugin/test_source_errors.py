@@ -22,9 +22,14 @@ def test_a_source_without_a_usable_row_is_refused(read, data):
         read(data)
 
 
-def test_utf_16_is_refused_with_a_reason(read):
+def test_utf_16_without_a_mark_is_refused_with_a_reason(read):
     with pytest.raises(MalformedInputError, match="encoding: 2"):
-        read("u1\t2024-01-02\tq\n".encode("utf-16"))
+        read("u1\t2024-01-02\tq\n".encode("utf-16-le"))
+
+
+def test_invalid_utf_16_is_refused(read):
+    with pytest.raises(MalformedInputError, match="UnicodeDecodeError"):
+        read("u1\t2024-01-02\tq".encode("utf-16") + b"\x00\xd8" + "\n".encode("utf-16-le"))
 
 
 @pytest.mark.parametrize(
@@ -100,4 +105,28 @@ def test_a_header_with_other_names_is_not_read_as_a_row(tmp_path, header):
 
     with pytest.raises(MalformedInputError, match="Set header"):
         read_source(Source(str(path)))
-    assert read_source(Source(str(path), header=False)).rejected_by_reason == {"time unreadable": 1}
+    result = read_source(Source(str(path), header=False, max_rejected=1))
+    assert result.rejected_by_reason == {"time unreadable": 1}
+
+
+def test_more_rejected_lines_than_max_rejected_are_refused_with_reasons(read):
+    good, bad = b"u1\t2024-01-02\tpine\n", f"{CANARY}\t02/03/2024\t{CANARY}\n".encode()
+    short = f"{CANARY}\n".encode()
+    assert read(good * 198 + bad * 2, max_rejected=0.01).lines == 200
+    with pytest.raises(MalformedInputError) as caught:
+        read(good * 198 + bad * 2 + short, max_rejected=0.01)
+    message = str(caught.value)
+    assert "max_rejected = 0.01" in message
+    assert (
+        "3 of 201 were (time unreadable: 2, first line 199; columns: 1, first line 201)" in message
+    )
+    assert "Set time_format" in message
+    assert "Set delimiter" in message
+    assert CANARY not in message
+
+
+def test_a_source_is_refused_above_one_percent_by_default(tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text("u1\t2024-01-02\tpine\n" * 98 + "u1\tyesterday\tpine\n" * 2)
+    with pytest.raises(MalformedInputError, match="2 of 100 were"):
+        read_source(Source(str(path)))

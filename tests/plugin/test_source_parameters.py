@@ -10,7 +10,7 @@ from setanon_dagster.sources.source import Source
     ("parameters", "message"),
     [
         ({"kind": "logs"}, "kind must be one of log, baskets; got 'logs'"),
-        ({"encoding": "utf-16"}, "encoding must be one of utf-8, latin-1"),
+        ({"encoding": "utf-7"}, "encoding must be one of utf-8, utf-16, windows-1252, latin-1"),
         ({"longest_line": 0}, "longest_line must be at least 1; got 0"),
         ({"delimiter": '"'}, "delimiter must be one ASCII character"),
         ({"delimiter": "ab"}, "delimiter must be .*; got 2 characters"),

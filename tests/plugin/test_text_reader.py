@@ -1,5 +1,6 @@
 """Logs in text files: accepted formats, and the reasons for rejected lines."""
 
+import codecs
 import gzip
 
 import pytest
@@ -94,7 +95,7 @@ def test_rejected_lines_have_their_number_and_reason(read):
             b"u1\t2024-01-02\t\n",
         ]
     )
-    result = read(data, longest_line=100)
+    result = read(data, longest_line=100, encoding="utf-8")
     assert rejected(result) == [
         (3, "encoding"), (4, "encoding"), (5, "columns"), (6, "columns"), (7, "user missing"),
         (8, "time missing"), (9, "time unreadable"), (10, "line too long"),
@@ -125,6 +126,34 @@ def test_a_header_is_found_after_many_blank_lines(read, monkeypatch, block_size)
 def test_the_columns_of_baskets_are_found_after_many_blank_lines(read):
     result = read(b"\r\n" * 200 + b"r1,milk\r\n", "x.csv", kind="baskets")
     assert accepted(result) == [("r1", "milk", "r1", 201)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "windows-1252"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_the_encoding_is_detected_and_named(read, encoding, compress):
+    text = "u1\t2024-01-02\tcafé € “pine”\nu1\t2024-01-02\tpine\n"
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    result = read(compress(mark + text.encode(encoding)))
+    assert [row[2] for row in accepted(result)] == ["café € “pine”", "pine"]
+    assert result.encodings == (encoding.removesuffix("-sig").removesuffix("-be"),)
+    assert result.rejected_by_reason == {}
+
+
+def test_a_few_damaged_lines_do_not_change_the_encoding(read):
+    line, damaged = "u1\t2024-01-02\tcafé\n".encode(), b"u1\t2024-01-02\tcaf\xe9\n"
+    result = read(line + line + damaged)
+    assert result.encodings == ("utf-8",)
+    assert rejected(result) == [(3, "encoding")]
+    assert [row[2] for row in accepted(read(line + damaged + damaged))][-1] == "café"
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.txt", "log"])
+@pytest.mark.parametrize("mark", [";", "|", ",", "\t"])
+@pytest.mark.parametrize("header", ["user{0}time{0}query\n", ""])
+def test_the_delimiter_is_detected_whatever_the_suffix(read, name, mark, header):
+    lines = "u1{0}2024-01-02{0}pine straw\n" * 3
+    result = read((header + lines).format(mark).encode(), name)
+    assert [row[2] for row in accepted(result)] == ["pine straw"] * 3
 
 
 def test_latin_1_files_are_read_if_the_encoding_is_set(read):

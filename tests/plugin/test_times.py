@@ -10,9 +10,20 @@ from support.source_rows import HEADER, ROW, accepted, rejected
 from setanon_core.errors import MalformedInputError
 
 
-def test_all_times_of_a_file_must_have_one_format(read):
-    result = read(HEADER + b"u\t2024-01-02\ta\nu\t2024-01-03\tb\nu\t240102030405\tc\n")
-    assert rejected(result) == [(4, "time unreadable")]
+def test_digits_are_a_date_only_if_most_times_are(read):
+    data = HEADER + b"u\t2024-01-02\ta\nu\t2024-01-03\tb\nu\t240102030405\tc\n"
+    assert rejected(read(data)) == [(4, "time unreadable")]
+    data += b"u\t240102030406\tc\nu\t240102030407\tc\n"
+    assert len(accepted(read(data))) == 5
+
+
+@pytest.mark.parametrize("most", ["2024-01-02T03:04:05", "1704164645", "1704164645000"])
+def test_iso_and_epoch_times_may_be_mixed(read, most):
+    others = "2024-01-02 03:04:05", "1704164645", "1704164645000", "1704164645000000"
+    lines = "".join(f"u1\t{text}\tpine straw\n" for text in (most, most, *others))
+    result = read(HEADER + lines.encode())
+    assert accepted(result) == [(*ROW, line) for line in range(2, 8)]
+    assert result.rejected_by_reason == {}
 
 
 @pytest.mark.parametrize(
@@ -21,6 +32,8 @@ def test_all_times_of_a_file_must_have_one_format(read):
         ("%d/%m/%Y %H.%M.%S", "02/01/2024 03.04.05"),
         ("%Y-%m-%d %H:%M:%S %z", "2024-01-02 04:04:05 +0100"),
         ("epoch", "1704164645.0"),
+        ("epoch_ms", "1704164645000"),
+        ("epoch_us", "1704164645000000"),
         ("yymmddhhmmss", "240102030405"),
     ],
 )

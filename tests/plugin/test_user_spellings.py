@@ -14,7 +14,7 @@ LOOK_ALIKE = "b\u043eb"
 def write(path, users):
     rows = [f"{user}\t2006-03-01 08:00:{n:02}\ttea" for n, user in enumerate(users)]
     path.write_text("\n".join(["user\ttime\tquery", *rows]) + "\n", encoding="utf-8")
-    return Source(str(path))
+    return Source(str(path), max_rejected=1)
 
 
 def read_users(source, **options):

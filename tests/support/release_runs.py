@@ -55,7 +55,7 @@ def release_config(folder, rows=ROWS, **parameters):
         write_log(folder / "log.tsv", rows)
     defaults = {
         "name": "trial",
-        "source": Source(str(folder / "log.tsv")),
+        "source": Source(str(folder / "log.tsv"), max_rejected=1),
         "k": K,
         "out": str(folder / "out"),
     }
