@@ -82,6 +82,7 @@ CHANGES = {
     "rows in another order": lambda rows, _: rows.reverse(),
     "clusters in another order": lambda _, clusters: clusters.reverse(),
     "positions in another order": lambda rows, _: rows.insert(4, rows.pop(5)),
+    "the last positions of a thread in another order": lambda rows, _: rows.insert(1, rows.pop(2)),
     "positions that ascend from thread to thread": lambda rows, _: rows.__setitem__(
         slice(3), [(2, 3 + n, *row[2:]) for n, row in enumerate(rows[:3])]
     ),
