@@ -9,6 +9,7 @@ from time import sleep
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.log_stages import log_stages, publish_log
 from support.publishing import (
     COST,
     K,
@@ -418,3 +419,9 @@ def test_files_that_a_killed_process_left_are_removed(tmp_path):
         (out / folder / ".0123456789abcdef.part").write_bytes(b"")
     publish_files(paths, out)
     assert not list(out.rglob("*.part"))
+
+
+def test_queries_are_split_by_the_tokenizer_of_the_release(tmp_path):
+    paths = log_stages(tmp_path / "in")
+    with pytest.raises(NotAnonymousError, match="keywords of its queries in order; 16 have others"):
+        publish_log(paths, tmp_path / "out", tokenizer=lambda query: [query])

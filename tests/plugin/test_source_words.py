@@ -137,6 +137,14 @@ CHANGES = {
         0, (2, "ann", ["pine", "pine", "straw"], None)
     ),
     "null words": lambda _, clusters: clusters.__setitem__(0, (2, "ann", None, [1, 2, 0])),
+    "null words for a query without any": lambda rows, clusters: (
+        rows.__setitem__(6, (8, 0, "cem", "")),
+        clusters.__setitem__(3, (8, "cem", None, [0])),
+    ),
+    "a null length for a query without words": lambda rows, clusters: (
+        rows.__setitem__(6, (8, 0, "cem", "")),
+        clusters.__setitem__(3, (8, "cem", [], [None])),
+    ),
     "a null word": lambda _, clusters: clusters.__setitem__(3, (8, "cem", [None], [1])),
     "a null word of a query that is not plain": lambda _, clusters: clusters.__setitem__(
         1, (4, "bob", [None, *clusters[1][2][1:]], clusters[1][3])
