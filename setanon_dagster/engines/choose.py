@@ -25,5 +25,10 @@ def open_configured(config: ReleaseConfig) -> Iterator[EmbeddedEngine | SparkEng
             yield engine
         return
     settings = dict(each.split("=", 1) for each in config.spark_settings)
-    with SparkEngine(config.stages, master=config.spark_master, settings=settings) as spark:
+    with SparkEngine(
+        config.stages,
+        master=config.spark_master,
+        settings=settings,
+        memory_limit=config.memory_limit,
+    ) as spark:
         yield spark

@@ -9,7 +9,7 @@ Complexity: `group_map` shuffles the rows once and stores its result on the disk
             The driver receives one report per partition, and rows only if they are collected.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,12 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
-from pyarrow import parquet
 
 from setanon_core.errors import SetanonError
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.engines.group_counts import GroupCheck, GroupCounts
 from setanon_dagster.engines.protocol import GroupFunction, require_few
+from setanon_dagster.engines.spark_files import merge_parts
 from setanon_dagster.engines.spark_session import (
     ignore_pandas_warning,
     own_session,
@@ -42,9 +42,7 @@ from setanon_dagster.engines.spark_types import (
     spark_schema,
     view_as,
 )
-from setanon_dagster.storage.batches import reader_of_tables
 from setanon_dagster.storage.folders import private_folder
-from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.storage.temporary import enter_temporary_folder
 
 if TYPE_CHECKING:
@@ -55,6 +53,9 @@ CHUNK_ROWS: Final = 100_000
 
 PARTITION_ROWS: Final = 1_000_000
 """Rows per partition of a large relation: memory of a worker, and the cost of a repeated task."""
+
+MEMORY_LIMIT: Final = "1GB"
+"""The default of a release: see `setanon_dagster/config.py`."""
 
 
 class SparkEngine:
@@ -69,14 +70,17 @@ class SparkEngine:
         session: "SparkSession | None" = None,
         partitions: int | None = None,
         chunk_rows: int = CHUNK_ROWS,
+        memory_limit: str = MEMORY_LIMIT,
     ) -> None:
         """Start a session, or use a given one, which is not stopped; use in a `with` statement.
 
         `folder`: private folder for temporary files; on a cluster, all workers must share it.
         `settings`: settings of Spark, by name, for a new session.
         `partitions`: partitions of a relation; None: from its number of rows and the cores.
+        `memory_limit`: memory of DuckDB in this process, which merges the files of executors.
         """
         self.partitions, self.chunk_rows = partitions, chunk_rows
+        self.memory_limit = memory_limit
         self._resources = ExitStack()
         self.folder = enter_temporary_folder(self._resources, private_folder(folder))
         try:
@@ -184,10 +188,7 @@ class SparkEngine:
         schema = arrow_schema(frame.schema)
         parts = self.folder / token_hex(8)
         frame.write.parquet(str(parts))
-        # The name of a part starts with the number of its partition, in a fixed width.
-        files = sorted(parts.glob("part-*.parquet"), key=_part_number)
-        tables = (view_as(table, schema) for table in _read_parts(files))
-        return write_parquet(reader_of_tables(schema, tables), Path(uri))
+        return merge_parts(parts, schema, Path(uri), self.memory_limit)
 
     def write_temporary(self, relation: object) -> tuple[Path, int]:
         """Write to a new file in the engine's folder; return its path and its number of rows."""
@@ -253,15 +254,3 @@ def _sort_column(term: str) -> Any:  # noqa: ANN401 - a column
     name, _, direction = term.strip().partition(" ")
     column = f.expr(f'"{name}"')
     return column.desc() if direction.upper() == "DESC" else column.asc()
-
-
-def _part_number(path: Path) -> int:
-    return int(path.name.split("-")[1])
-
-
-def _read_parts(files: Iterable[Path]) -> Iterator[pa.Table]:
-    for path in files:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches():
-                yield pa.Table.from_batches([batch])
-        path.unlink()

@@ -22,6 +22,7 @@ def spark_config(tmp_path):
         tmp_path,
         engine="spark",
         spark_master="spark://host:7077",
+        memory_limit="300MB",
         spark_settings=("spark.executor.memory=4g", "spark.app.name=a=b"),
     )
 
@@ -37,7 +38,8 @@ def test_threads_and_clusters_run_on_spark_with_its_settings(tmp_path, monkeypat
     monkeypatch.setattr(choose, "SparkEngine", SparkDouble)
     assert materialize(spark_config, *STAGES).success
     settings = {"spark.executor.memory": "4g", "spark.app.name": "a=b"}
-    assert opened == [{"master": "spark://host:7077", "settings": settings}] * 2
+    options = {"master": "spark://host:7077", "settings": settings, "memory_limit": "300MB"}
+    assert opened == [options] * 2
     embedded = release_config(tmp_path, out=str(tmp_path / "other"))
     assert materialize(embedded, *STAGES).success
     assert len(opened) == 2

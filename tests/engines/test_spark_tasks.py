@@ -6,12 +6,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from support.spark import part_sums
 
-from setanon_core.errors import MalformedInputError
+from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_dagster.engines import spark_session
 from setanon_dagster.engines.group_counts import CutGroupError, GroupCounts
 from setanon_dagster.engines.spark import SparkEngine, check_reports
+from setanon_dagster.engines.spark_files import merge_parts
 from setanon_dagster.engines.spark_session import MissingSparkError, require_spark
 from setanon_dagster.engines.spark_tasks import GroupTask, WorkerError
 from setanon_dagster.engines.spark_types import signed_schema, signed_table, view_as
@@ -109,3 +111,23 @@ def test_java_is_found_by_its_home_and_may_be_absent(tmp_path, monkeypatch):
     java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\" 2023-10-17' >&2\n")
     java.chmod(0o755)
     assert spark_session.java_version() == 21
+
+
+def test_files_of_executors_are_merged_in_order_within_the_memory_limit(tmp_path):
+    schema = pa.schema({"thread": pa.int64(), "hash": pa.uint64()})
+    whole = pa.table([range(30), range(30)], schema=schema)
+    target = tmp_path / "stage.parquet"
+    for limit in ("20MB", "1KB"):
+        parts = tmp_path / "engine" / limit
+        parts.mkdir(parents=True)
+        for number in (10, 2, 0):
+            start = {0: 0, 2: 10, 10: 20}[number]
+            part = signed_table(whole.slice(start, 10))
+            parquet.write_table(part, parts / f"part-{number:05}-x.parquet")
+        if limit == "1KB":
+            with pytest.raises(SetanonError, match="memory"):
+                merge_parts(parts, schema, target, limit)
+        else:
+            assert merge_parts(parts, schema, target, limit) == 30
+            assert list(parts.iterdir()) == []
+    assert parquet.read_table(target) == whole
