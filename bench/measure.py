@@ -163,6 +163,8 @@ def _sample(session: int, start: float, samples: list[Sample], ended: threading.
             cpu += used
             kilobytes += _proportional_kilobytes(folder)
         if kilobytes:
+            # The CPU time of a process that ends is missing until its parent has waited for it.
+            cpu = max(cpu, samples[-1].cpu) if samples else cpu
             samples.append(Sample(moment, cpu, kilobytes / KILOBYTES))
         wait = max(SAMPLE_INTERVAL, WAIT_FACTOR * (time.thread_time() - began))
 

@@ -108,6 +108,14 @@ def test_generated_regions_are_up_to_date(page):
     assert generate["updated"](text) == text, "run: python docs/generate.py"
 
 
+def test_the_tables_of_the_scale_page_are_up_to_date(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    scale = run_path(str(ROOT / "bench" / "scale.py"))
+    text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+
+    assert scale["updated"](text) == text, "run: python bench/scale.py --paste docs/scale.md"
+
+
 def test_every_module_on_the_path_of_a_row_exists():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     modules = re.findall(r"`(setanon_\w+(?:/\w+)+)`", page.split("## The path of one row")[1])
