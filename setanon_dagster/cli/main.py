@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
+from setanon_core.errors import InvalidParameterError, SetanonError
 from setanon_core.params import FORMATS
 from setanon_dagster.cli.error_sentences import Commands
 from setanon_dagster.cli.options import (
@@ -25,6 +26,8 @@ from setanon_dagster.cli.summary import print_line, print_summary
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
+from setanon_dagster.storage.folders import private_folder
+from setanon_dagster.storage.temporary import temporary_folder
 from setanon_dagster.verifier.exposure import exposure_warning
 from setanon_dagster.verifier.release_folder import THREADS
 
@@ -261,12 +264,25 @@ def ui(port: int, home: Path | None) -> None:
     raise SystemExit(serve(home or demo_folder() / "dagster", port))
 
 
+def _require_writable(config: ReleaseConfig) -> None:
+    """Create the output folder before anything is read: a long run must not fail at its end."""
+    try:
+        with temporary_folder(private_folder(config.private)):
+            pass
+    except OSError as error:
+        raise InvalidParameterError(
+            f"out must be a folder that can be created and written; {type(error).__name__} was "
+            "raised. Change its permissions, or set out to another folder."
+        ) from None
+
+
 def _release(config: ReleaseConfig) -> Path:
     """Run a release with progress on stderr and a summary on stdout; return its folder."""
     from setanon_dagster.cli.progress import ReleaseProgress
     from setanon_dagster.quality.gx_worker import validation_worker
     from setanon_dagster.runtime.gc_imports import imports_without_gc
 
+    _require_writable(config)
     progress = ReleaseProgress(Console(stderr=True))
     progress.started("loading Dagster")
     with validation_worker() if _is_small(config) else nullcontext():
@@ -276,7 +292,7 @@ def _release(config: ReleaseConfig) -> Path:
     for warning in outcome.warnings:
         print_line(Console(stderr=True), warning, "yellow")
     if outcome.folder is None:
-        raise click.ClickException(" ".join(outcome.failures))
+        raise SetanonError(" ".join(outcome.failures))
     if outcome.certificate["format"] == "edited":
         warning = exposure_warning(outcome.certificate["verdict"], config.k)
         print_line(Console(stderr=True), f"Warning: {warning}", "yellow")

@@ -50,7 +50,7 @@ REMEDIES: Final = {
     "time unreadable": "Set time_format, such as %d/%m/%Y: day and month are not guessed",
 } | dict.fromkeys(
     (f"{name} missing" for name in ("user", "time", "query", "record", "item")),
-    "Set the column parameters, or fill in the missing values",
+    "Set user_column and similar parameters, or fill in the missing values",
 )
 """What to do about the lines rejected for each reason."""
 
@@ -224,10 +224,11 @@ class RowLoader:
             )
         if not accepted and not self.outside_window:
             why = ", ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "none"
+            remedies = "; ".join(dict.fromkeys(map(REMEDIES.__getitem__, reasons)))
             raise MalformedInputError(
                 f"{self.source.name} must have a usable row; none of its {self.lines} lines is "
-                f"usable, and {self.blank_lines} more are blank. Rejected lines: {why}. Check "
-                "encoding, delimiter, header, time_format and the column parameters of the source."
+                f"usable, and {self.blank_lines} more are blank. Rejected lines: {why}. "
+                f"{remedies or 'Check the path'}."
             )
 
     def _check_rejected(self, rejected: int) -> None:
@@ -255,6 +256,6 @@ class RowLoader:
         if self.connection.execute(first).fetchall() == [("time unreadable",)]:
             raise MalformedInputError(
                 f"the first line of {self.source.name} must be a header with the names of the "
-                "columns, or a row; its time cannot be parsed. Set header=True and the column "
-                "parameters, or header=False to reject the line."
+                "columns, or a row; its time cannot be parsed. Set header=True, user_column, "
+                "time_column and query_column; or header=False to reject the line."
             )

@@ -174,7 +174,7 @@ def test_full_disk_exits_1_with_a_sentence(out, monkeypatch):
     monkeypatch.setattr(os, "fsync", disk_full)
     result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
     assert result.exit_code == 1
-    assert "Free space, or set out to a folder on another disk." in result.stderr
+    assert "Free space, or set --out to a folder on another disk." in result.stderr
     assert "Internal error" not in result.stderr
     assert latest(out) == before
 
@@ -241,3 +241,28 @@ def test_process_prints_nothing_of_dagster_and_sets_exit_codes(tmp_path):
     # Dagster's log and warnings of libraries are not printed.
     assert len(completed.stderr.splitlines()) == 9
     assert run("release", tmp_path / "log.tsv", "--k", 3).returncode == 2
+
+
+def test_parameters_in_errors_are_named_as_options(tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text("u1\t2024-01-02\tpine\n" * 9 + "u1\t02/03/2024\tpine\n")
+    for command in (["sweep"], ["release", "--out", tmp_path / "out"]):
+        result = call(*command, path, "--k", 2)
+        assert result.exit_code == 1
+        assert "at most --max-rejected = 0.01 of the lines" in result.stderr
+        assert (
+            "1 of 10 were (time unreadable: 1, first line 10). Set --time-format" in result.stderr
+        )
+    result = call("sweep", path, "--k", 2, "--max-rejected", 0.1)
+    assert "rejected     1 lines (time unreadable 1)" in result.stderr
+    path.write_text("uid\twhen\ttext\nu1\t2024-01-02\tpine\n")
+    assert "Set --header, --user-column, --time-column" in call("sweep", path, "--k", 2).stderr
+    assert call("sweep", path, "--k", 1).stderr.startswith("Error: --k must be at least 2")
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused_before_reading(tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text("not even a log\n")
+    result = call("release", path, "--k", 2, "--out", path)
+    assert result.exit_code == 2
+    assert "--out must be a folder that can be created and written" in result.stderr
