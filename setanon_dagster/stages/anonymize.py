@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -147,7 +148,7 @@ class _EditedRows:
             starts = run_starts(queries.threads)
             if self.params.format == "sets":
                 row_threads = queries.threads[starts]
-                columns = _keyword_sets(queries, np.cumsum(starts) - 1, vocabulary)
+                columns = _keyword_sets(queries, starts, vocabulary)
             else:
                 row_threads = queries.threads
                 columns = _query_texts(queries, vocabulary)
@@ -168,12 +169,16 @@ def _query_texts(queries: Queries, vocabulary: pa.Array) -> dict[str, object]:
     }
 
 
-def _keyword_sets(queries: Queries, threads: Ints, vocabulary: pa.Array) -> dict[str, object]:
-    """The set of each thread; `threads` numbers the thread of each query from 0."""
-    width, n = max(len(vocabulary), 1), int(threads[-1]) + 1 if len(threads) else 0
+def _keyword_sets(
+    queries: Queries, starts: npt.NDArray[np.bool_], vocabulary: pa.Array
+) -> dict[str, object]:
+    """The set of each thread; `starts` is true for the first query of a thread."""
+    width = max(len(vocabulary), 1)
+    threads = np.cumsum(starts) - 1
     # Codes are in keyword order, so sorted codes give sorted sets.
     cells = sorted_unique(threads[queries.rows] * width + queries.words)
     rows, words = np.divmod(cells, width)
+    n = int(np.count_nonzero(starts))
     return {"keywords": list_column(rows, n, vocabulary.take(pa.array(words)))}
 
 
