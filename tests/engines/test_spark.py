@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from support.processes import SECONDS, command_of, descendants_of, wait_until
 from support.release_runs import ROWS as LOG_ROWS
-from support.release_runs import latest_release, release_config, run_release
+from support.release_runs import latest_release, materialize, release_config
 from support.spark import (
     EXPECTED_WARNINGS,
     QUICK,
@@ -143,7 +143,7 @@ def test_after_the_driver_is_killed_nothing_is_published_and_the_next_run_succee
     monkeypatch.setenv("SETANON_SECRET", "made up for a test")
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK["spark.driver.extraJavaOptions"])
     undisturbed = release_config(tmp_path, GOOD_ROWS)
-    assert run_release(undisturbed).success
+    assert materialize(undisturbed).success
     killed = str(tmp_path / "killed")
     spark = {"engine": "spark", "spark_master": "local[2]"}
     config = release_config(tmp_path, GOOD_ROWS, out=killed, **spark)
@@ -173,7 +173,7 @@ def test_after_the_driver_is_killed_nothing_is_published_and_the_next_run_succee
     assert not (stages / "threads" / "all.parquet").exists()
     assert latest_release(config) is None
 
-    assert run_release(config).success
+    assert materialize(config).success
     assert latest_release(config) == latest_release(undisturbed)
     assert parquet_files(config.folder) == parquet_files(undisturbed.folder)
     assert list(config.stages.glob(".*")) == []
