@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from support.processes import SECONDS, children_of, wait_until
+from support.processes import SECONDS, children_of, command_of, wait_until
 from support.release_runs import release_config, run_release
 from support.spark import (
     EXPECTED_WARNINGS,
@@ -42,6 +42,11 @@ def free_port():
 def is_open(port):
     with socket.socket() as opened:
         return opened.connect_ex((HOST, port)) == 0
+
+
+def executors_of(worker):
+    """Process ids of the executors that this worker started; it may have other children, too."""
+    return [pid for pid in children_of(worker.pid) if "ExecutorBackend" in command_of(pid)]
 
 
 def start(resources, folder, name, *arguments):
@@ -124,10 +129,10 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
         tmp_path / "spill", master=url, settings=settings(), partitions=7, chunk_rows=20
     )
     with engine:
-        wait_until(lambda: all(children_of(worker.pid) for worker in workers))
+        wait_until(lambda: all(executors_of(worker) for worker in workers))
         assert stage_files(engine, raw, tmp_path) == expected
 
-        (victim,) = children_of(workers[1].pid)
+        victim = executors_of(workers[1])[0]
 
         def kill():
             wait_until(lambda: len(list(called.iterdir())) >= 2)
@@ -143,7 +148,7 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
             SCHEMA,
         )
         killer.join()
-        assert victim not in children_of(workers[1].pid)
+        assert victim not in executors_of(workers[1])
         threads = engine.number_runs(separated, "thread", "position")
         engine.write(threads, str(tmp_path / "killed.parquet"))
     assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
