@@ -22,8 +22,8 @@ from setanon_core.columns.arrays import Ints, Keys, run_starts
 from setanon_core.partition.itemset_counts import Counts, FrequentItemsets
 from setanon_core.partition.wishes import NO_ITEM
 
-PLACE: Final = 2_000_000
-"""Records per place: one place takes about 0.8 GB of memory."""
+PLACE: Final = 1_250_000
+"""Records per place: one place takes about 0.5 GB of memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

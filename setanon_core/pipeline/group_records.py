@@ -49,14 +49,16 @@ def anonymize_records(
     ordered = _reorder(stripped.records, order)
     stripped = replace(stripped, records=ordered)  # frees the unordered copy
     places = 1 if clusters is not None or params.method == "paper" else count_places(len(ordered))
-    bound_function = lower_bound if places <= 1 else bound_in_parts
-    remaining_bound = submit(bound_function, ordered.without_vocabulary(), params)
     if places > 1:
         grouping = group_in_places(ordered, params, places)
-    elif clusters is None:
-        grouping = group(ordered, params)
+        # After the grouping, which needs the memory of all processes.
+        remaining_bound = submit(bound_in_parts, ordered.without_vocabulary(), params)
     else:
-        grouping = group_within(ordered, params, clusters[stripped.positions[order]])
+        remaining_bound = submit(lower_bound, ordered.without_vocabulary(), params)
+        if clusters is None:
+            grouping = group(ordered, params)
+        else:
+            grouping = group_within(ordered, params, clusters[stripped.positions[order]])
     rows, centers = flip(ordered, grouping.labels, params.operations)
     if params.combinations == "typed":
         rows, centers = typed_centers(ordered, rows, centers, params)
