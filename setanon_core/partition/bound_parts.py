@@ -190,12 +190,17 @@ def bound_in_parts(records: Records, params: Params, parts: int | None = None) -
         return len(records.items)
     always_deleted = never_majority(records, params)
     deleted = int(always_deleted[records.items].sum())
-    kept = Records.from_checked_sets(records.keep_items(~always_deleted), records.users)
-    distinct = DistinctSets(kept)
-    weighted = WeightedSets(distinct.sets, distinct.owners, distinct.weights)
+    weighted = _weighted_sets(records, always_deleted)
     directions: set[Operations] = {"both", params.operations}
     totals = [_sum_of_parts(weighted, params, parts, direction) for direction in directions]
     return deleted - (-max(totals) // SCALE)
+
+
+def _weighted_sets(records: Records, always_deleted: Bools) -> WeightedSets:
+    """The distinct sets of the other items; the columns of all records are freed on return."""
+    kept = Records.from_checked_sets(records.keep_items(~always_deleted), records.users)
+    distinct = DistinctSets(kept)
+    return WeightedSets(distinct.sets, distinct.owners, distinct.weights)
 
 
 def _sum_of_parts(
@@ -204,7 +209,8 @@ def _sum_of_parts(
     counts = count_sizes(weighted, int(weighted.sets.sizes.max(initial=0)))
     limit = short_limit(counts)
     long = count_long(weighted, limit, weighted.sets.width)
-    short = weighted.take(np.flatnonzero(weighted.sets.sizes <= limit))
+    is_short = weighted.sets.sizes <= limit
+    short = weighted if is_short.all() else weighted.take(np.flatnonzero(is_short))
     # int32: intermediate sums may overflow; the final ones are at most the number of records.
     overlaps = [np.zeros((2 * limit + 1, len(short.sets)), np.int32) for _ in range(2)]
     support = np.bincount(short.sets.items, minlength=short.sets.width)

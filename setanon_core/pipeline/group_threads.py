@@ -4,7 +4,7 @@ Paper:      sections 5.2 and 5.3; `sweep_threads` gives the costs of the figure 
 Guarantee:  that of `anonymize_records`.
 Complexity: that of the grouping, once per k; clusters are computed once.
 Deviation:  `method="best"` groups all threads at once, without LSH: itemsets find the groups that
-            equal keys would have found, and more; more than two million threads are grouped place
+            equal keys would have found, and more; more than 1.25 million threads are grouped place
             by place: see `group_in_places`. `method="paper"` groups within clusters of p
             Min-Hashes of complete threads and withdraws clusters of fewer than k users; items that
             Lemma 0 or `min_owners` rules out are removed before the grouping.
