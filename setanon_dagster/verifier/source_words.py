@@ -1,4 +1,4 @@
-"""Users and words of `clusters` compared with the queries of `threads`, in ranges of threads.
+"""Users and words of `clusters` compared with the queries of `threads`, in batches of threads.
 
 Queries of ASCII letters and digits are compared as text; the tokenizer splits all others, each
 distinct text once.

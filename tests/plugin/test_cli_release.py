@@ -153,7 +153,8 @@ def test_summary_has_the_cost_and_each_stage_has_a_line(released):
 def test_rejected_lines_are_counted_by_reason(tmp_path):
     rows = [*ROWS, ("kestrel9", "soon", "quxxolot")]
     source = gzip_csv_with_other_columns(tmp_path, rows)
-    result = call("release", *source, "--k", 3, "--out", tmp_path / "out")
+    options = ["--k", 3, "--max-rejected", 0.2]
+    result = call("release", *source, *options, "--out", tmp_path / "out")
     assert "1 lines (time unreadable 1)" in result.stdout
 
 

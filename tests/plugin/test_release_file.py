@@ -185,12 +185,13 @@ MUTATIONS = [
 ]
 
 
-def check_equal_verdicts(folder, monkeypatch, form, files, verdict):
+def verify_both_ways(folder, monkeypatch, form, files):
     """Verify in small batches, and with the statements for files that may have faults."""
     monkeypatch.setattr(sql, "BATCH_ROWS", 3)
-    assert verify(folder, form, files) == verdict
+    verdict = verify(folder, form, files)
     monkeypatch.setattr(release_file, "_read_sorted_rows", lambda *_, **__: False)
     assert verify(folder, form, files) == verdict
+    return verdict
 
 
 @pytest.mark.parametrize("form", ["sets", "queries"])
@@ -199,15 +200,14 @@ def test_sorted_files_are_read_in_one_pass_with_the_same_verdict(tmp_path, monke
     monkeypatch.setattr(release_file, "match_entries", None)
     verdict = verify(tmp_path, form, files)
     monkeypatch.undo()
-    check_equal_verdicts(tmp_path, monkeypatch, form, files, verdict)
+    assert verify_both_ways(tmp_path, monkeypatch, form, files) == verdict
 
 
 @pytest.mark.parametrize(("form", "fault", "mutate"), MUTATIONS)
 def test_single_change_is_counted(tmp_path, monkeypatch, form, fault, mutate):
     files = good_files(form)
     mutate(files)
-    verdict = verify(tmp_path, form, files)
-    check_equal_verdicts(tmp_path, monkeypatch, form, files, verdict)
+    verdict = verify_both_ways(tmp_path, monkeypatch, form, files)
     assert getattr(verdict, fault) > 0
     assert not verdict.ok
     assert verdict.failures
