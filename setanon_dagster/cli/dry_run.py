@@ -3,7 +3,7 @@
 import pyarrow as pa
 from rich.console import Console
 
-from setanon_dagster.cli.summary import print_line, source_lines
+from setanon_dagster.cli.summary import print_values, source_lines
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
@@ -21,9 +21,8 @@ def raw_table(config: ReleaseConfig) -> pa.Table:
     with temporary_folder() as spill:
         connection = connect(temp_folder=spill)
         read = read_source(config.source, connection=connection, user_names=config.user_names)
-        encodings = ", ".join(read.encodings)
-        for name, value in source_lines(encodings, read.rejected_by_reason):
-            print_line(Console(stderr=True), f"  {name:<13}{value}")
+        values = source_lines(", ".join(read.encodings), read.rejected_by_reason)
+        print_values(Console(stderr=True), values)
         return read.accepted.to_arrow_table()
 
 

@@ -1,17 +1,14 @@
 """Summary of a release, and of a verdict, in numbers."""
 
-from collections.abc import Iterator, Mapping
-from math import ceil
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console
 
 from setanon_dagster import metadata_keys as keys
+from setanon_dagster.report.wording import factor_text
 from setanon_dagster.verifier.verdict import FileVerdict
-
-ROUNDING: Final = 1e-9
-"""Tolerance for floating-point error before rounding up."""
 
 
 def print_line(console: Console, text: str, style: str | None = None) -> None:
@@ -29,7 +26,12 @@ def print_summary(
     k, form = certificate["k"], certificate["parameters"].get("format")
     promise = f"; its sets are {k}-anonymous" if form == "edited" else f", {k}-anonymous"
     print_line(console, f"\n{folder.name} is published{promise}.", "bold green")
-    for name, value in (*_data(counts), *_costs(certificate), *_paths(folder)):
+    print_values(console, (*_data(counts), *_costs(certificate), *_paths(folder)))
+
+
+def print_values(console: Console, values: Iterable[tuple[str, str]]) -> None:
+    """Print one line for each name and value."""
+    for name, value in values:
         print_line(console, f"  {name:<13}{value}")
 
 
@@ -43,9 +45,7 @@ def print_verdict(console: Console, verdict: FileVerdict, *, users: bool) -> Non
         "violations": f"{verdict.violations:,} threads in {verdict.violating_groups:,} groups"
         + (f" and {verdict.violating_lists:,} lists" if verdict.lists else ""),
     }
-    for name, value in lines.items():
-        if value:
-            print_line(console, f"  {name:<13}{value}")
+    print_values(console, ((name, value) for name, value in lines.items() if value))
 
 
 def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -87,15 +87,6 @@ def _factor(factor: float | None) -> str:
     if factor is None:
         return "unknown: no lower bound was found"
     return f"at most {factor_text(factor)} times the least possible cost"
-
-
-def factor_text(factor: float) -> str:
-    """Cost divided by lower bound, rounded up so that "at most" holds.
-
-    >>> factor_text(1.5441), factor_text(1.25)
-    ('1.545', '1.250')
-    """
-    return f"{ceil(1000 * factor - ROUNDING) / 1000:.3f}"
 
 
 def _paths(folder: Path) -> Iterator[tuple[str, str]]:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from setanon_core.errors import SetanonError
 from setanon_dagster.cli.dry_run import cluster_source
-from setanon_dagster.cli.summary import factor_text
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.report.comparison import sweep_totals
+from setanon_dagster.report.wording import factor_text
 from setanon_dagster.stages.load_threads import load_threads
 
 Row = Mapping[str, Any]

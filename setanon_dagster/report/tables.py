@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import isfinite
 from typing import Final
 
 from setanon_dagster.report.model import GroupSize, Report
-from setanon_dagster.report.wording import CAUSES, cause, round_name
+from setanon_dagster.report.wording import CAUSES, cause, factor_text, round_name
 from setanon_dagster.risk.attack_result import AttackResult, has_paper
 
 UNKNOWN: Final = "unknown"
 NONE: Final = "-"
-
-ROUNDING: Final = 1e-9
-"""Tolerance for floating-point error before rounding up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ def factor(value: float | None) -> str:
     """Cost divided by lower bound, rounded up so that the shown bound still holds."""
     if value is None:
         return UNKNOWN
-    return "1" if value == 1 else f"{ceil(1000 * value - ROUNDING) / 1000:.3f}"
+    return "1" if value == 1 else factor_text(value)
 
 
 def size_bins(sizes: Sequence[GroupSize], k: int) -> list[SizeBin]:

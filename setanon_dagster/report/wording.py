@@ -1,7 +1,11 @@
 """Fixed sentences of a report, and text made safe for display."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Final
+
+ROUNDING: Final = 1e-9
+"""Tolerance for floating-point error before rounding up."""
 
 CAUSES: Final[Mapping[str, str]] = {
     "rare_published": "deleted from a published thread: fewer than {least} {unit}s have the "
@@ -150,3 +154,12 @@ def printable(text: str) -> str:
     """
     joiners = "\u200c\u200d"  # required to write some scripts
     return "".join(c if c.isprintable() or c in joiners else "\ufffd" for c in text)
+
+
+def factor_text(factor: float) -> str:
+    """Cost divided by lower bound, rounded up so that "at most" holds.
+
+    >>> factor_text(1.5441), factor_text(1.25)
+    ('1.545', '1.250')
+    """
+    return f"{ceil(1000 * factor - ROUNDING) / 1000:.3f}"

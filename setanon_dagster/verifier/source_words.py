@@ -202,7 +202,7 @@ class _Splitter:
         return result
 
     def _are_tokens(self, words: pa.ListArray, queries: pa.Array) -> Bools:
-        """The same with the tokenizer, which is called once for each text."""
+        """For each query, whether the tokenizer, called once per text, splits it into its words."""
         encoded = queries.dictionary_encode()
         lists = [self._keywords(text) for text in encoded.dictionary.to_pylist()]
         expected = pa.array(lists, words.type).take(encoded.indices)
