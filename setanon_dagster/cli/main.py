@@ -167,9 +167,10 @@ def sweep(
 
     config = config_of(source, "", {**options, "k": ks[0]})
     configs = [replace(config, method=each) for each in ("best", "paper")] if compare else [config]
-    rows = []
-    print_line(Console(), HEADER, "bold")
+    rows: list[Any] = []
     for row in sweep_rows(configs, ks):
+        if not rows:  # Not before: the source may be refused.
+            print_line(Console(), HEADER, "bold")
         rows.append(row)
         print_line(Console(), format_row(row))
     if out is not None:
@@ -192,9 +193,9 @@ def utility(source: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - 
     """
     from setanon_dagster.cli.utility import HEADER, format_measures, source_utility
 
-    config = config_of(source, "", options)
+    measures = source_utility(config_of(source, "", options))
     print_line(Console(), HEADER, "bold")
-    for line in format_measures(source_utility(config)):
+    for line in format_measures(measures):
         print_line(Console(), line)
 
 
@@ -232,9 +233,10 @@ def attack(
     from setanon_dagster.cli.attack import HEADER, attack_source, format_result, write_csv
 
     config = config_of(source, "", options)
-    print_line(Console(), HEADER, "bold")
-    results = []
+    results: list[Any] = []
     for result in attack_source(config, full=full, earlier=earlier):
+        if not results:
+            print_line(Console(), HEADER, "bold")
         results.append(result)
         for line in format_result(result):
             print_line(Console(), line)

@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - what is put into a statement is a constant of this package
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_hex
@@ -21,6 +21,7 @@ from setanon_dagster.sources.times import (
     NATIVE_TIMESTAMP,
     VALID_TIME,
     detect_time_sql,
+    suggest_formats,
     time_sql,
 )
 from setanon_dagster.sources.user_names import records_are_users, user_spellings
@@ -47,7 +48,7 @@ REMEDIES: Final = {
     "quote": "Close the quotes, or set quoting to false",
     "encoding": "Set the encoding of the file",
     "columns": "Set delimiter, or correct the number of cells",
-    "time unreadable": "Set time_format, such as %d/%m/%Y: day and month are not guessed",
+    "time unreadable": "Set time_format, by name or as a strptime format such as %d/%m/%Y",
 } | dict.fromkeys(
     (f"{name} missing" for name in ("user", "time", "query", "record", "item")),
     "Set user_column and similar parameters, or fill in the missing values",
@@ -128,6 +129,7 @@ class RowLoader:
         self.user_names: UserNames = user_names
         self.table = f"source_{token_hex(8)}"
         self.lines = self.outside_window = self.blank_lines = 0
+        self.suggested_formats: list[str] = []
         connection.execute(
             f"CREATE TEMP TABLE {self.table} ({_COLUMNS[source.kind]}, line BIGINT, reason VARCHAR)"
         ).fetchall()
@@ -148,6 +150,7 @@ class RowLoader:
                 parse_time = NATIVE_TIMESTAMP
             elif parse_time is None and self.source.kind == "log":
                 parse_time = detect_time_sql(self.connection, BATCH)
+                self.suggested_formats += suggest_formats(self.connection, BATCH, parse_time)
             self._insert(parse_time or "NULL")
             self.connection.unregister(BATCH)
             report_progress("lines read", self.lines)
@@ -224,11 +227,10 @@ class RowLoader:
             )
         if not accepted and not self.outside_window:
             why = ", ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "none"
-            remedies = "; ".join(dict.fromkeys(map(REMEDIES.__getitem__, reasons)))
             raise MalformedInputError(
                 f"{self.source.name} must have a usable row; none of its {self.lines} lines is "
                 f"usable, and {self.blank_lines} more are blank. Rejected lines: {why}. "
-                f"{remedies or 'Check the path'}."
+                f"{self._remedies(reasons) or 'Check the path'}."
             )
 
     def _check_rejected(self, rejected: int) -> None:
@@ -241,12 +243,22 @@ class RowLoader:
             WHERE reason IS NOT NULL GROUP BY reason ORDER BY 2 DESC, 1"""
         ).fetchall()
         why = "; ".join(f"{reason}: {n:,}, first line {line}" for reason, n, line in reasons)
-        remedies = "; ".join(dict.fromkeys(REMEDIES[reason] for reason, *_ in reasons))
+        remedies = self._remedies([reason for reason, *_ in reasons])
         raise MalformedInputError(
             f"at most max_rejected = {share:.4g} of the lines of {self.source.name} may be "
             f"rejected; {rejected:,} of {self.lines:,} were ({why}). {remedies}. Or set a higher "
             "max_rejected: these lines are then missing in the release."
         )
+
+    def _remedies(self, reasons: Iterable[str]) -> str:
+        """What to do about lines rejected for these reasons."""
+        remedies = dict(REMEDIES)
+        if self.suggested_formats:
+            formats = " or ".join(repr(each) for each in dict.fromkeys(self.suggested_formats))
+            remedies["time unreadable"] = (
+                f"Set time_format={formats}, which reads these times: day and month are not guessed"
+            )
+        return "; ".join(dict.fromkeys(map(remedies.__getitem__, reasons)))
 
     def _check_first_line(self) -> None:
         """Refuse a first line that is probably a header with unexpected names."""

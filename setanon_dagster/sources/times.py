@@ -12,14 +12,20 @@ import duckdb
 from setanon_core.errors import InvalidParameterError
 
 _DAY: Final = r"\d{4}-\d\d-\d\d"
-_CLOCK: Final = r"[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
+_CLOCK: Final = r"[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?"
 _OFFSET: Final = r" ?[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?"
-_FRACTION: Final = r"(?:\.\d{1,6})?"
-_WITH_ZONE: Final = r"TRY_CAST(regexp_replace(c1, ' ([+-])', '\1') AS TIMESTAMPTZ)"
-_SECONDS: Final = "make_timestamp(CAST(TRY_CAST(c1 AS DECIMAL(24, 6)) * 1000000 AS BIGINT))"
+_DECIMAL: Final = "replace(c1, ',', '.')"
+"""The text with a decimal point. A comma is a decimal comma only where nothing else is possible:
+after the seconds of a clock, and after 9 digits or more."""
+
+_WITH_ZONE: Final = rf"TRY_CAST(regexp_replace({_DECIMAL}, ' ([+-])', '\1') AS TIMESTAMPTZ)"
+_SECONDS: Final = (
+    f"make_timestamp(CAST(TRY_CAST({_DECIMAL} AS DECIMAL(24, 6)) * 1000000 AS BIGINT))"
+)
 _MILLISECONDS: Final = "make_timestamp(TRY_CAST(c1 AS BIGINT) * 1000)"
 _MICROSECONDS: Final = "make_timestamp(TRY_CAST(c1 AS BIGINT))"
 _WITHOUT_ZONE: Final = "TRY_CAST(c1 AS TIMESTAMP)"
+_WITHOUT_ZONE_COMMA: Final = f"TRY_CAST({_DECIMAL} AS TIMESTAMP)"
 _CANONICAL: Final = f"WHEN CAST({_WITHOUT_ZONE} AS VARCHAR) = c1 THEN {_WITHOUT_ZONE}"
 """Text in DuckDB's own notation needs no pattern (faster); `VALID_TIME` excludes infinity."""
 
@@ -37,14 +43,14 @@ def _parse_by_pattern(*patterns: tuple[str, str], first: str = "") -> str:
 
 DETECTABLE_FORMATS: Final = {
     "iso": _parse_by_pattern(
-        (f"{_DAY}(?:{_CLOCK}Z?)?", _WITHOUT_ZONE),
+        (f"{_DAY}(?:{_CLOCK}Z?)?", _WITHOUT_ZONE_COMMA),
         (f"{_DAY}{_CLOCK}{_OFFSET}", _to_utc(_WITH_ZONE)),
         first=_CANONICAL,
     ),
     "yymmddhhmmss": _parse_by_pattern((r"\d{12}", "try_strptime(c1, '%y%m%d%H%M%S')")),
     "yyyymmddhhmmss": _parse_by_pattern((r"\d{14}", "try_strptime(c1, '%Y%m%d%H%M%S')")),
     # Fewer digits may be a date without dashes: then time_format="epoch" must be set.
-    "epoch": _parse_by_pattern((r"\d{9,11}" + _FRACTION, _SECONDS)),
+    "epoch": _parse_by_pattern((r"\d{9,11}(?:[.,]\d{1,6})?", _SECONDS)),
     # 12 and 14 digits are dates; milliseconds and microseconds from September 2001 on have these.
     "epoch_ms": _parse_by_pattern((r"\d{13}", _MILLISECONDS)),
     "epoch_us": _parse_by_pattern((r"\d{16}", _MICROSECONDS)),
@@ -53,7 +59,9 @@ DETECTABLE_FORMATS: Final = {
 two of them."""
 
 NAMED_FORMATS: Final = DETECTABLE_FORMATS | {
-    "epoch": _parse_by_pattern((r"-?\d{1,11}" + _FRACTION, _SECONDS)),
+    "epoch": _parse_by_pattern(
+        (r"-?\d{1,11}(?:\.\d{1,6})?", _SECONDS), (r"-?\d{9,11},\d{1,6}", _SECONDS)
+    ),
     "epoch_ms": _parse_by_pattern((r"-?\d{1,15}", _MILLISECONDS)),
     "epoch_us": _parse_by_pattern((r"-?\d{1,18}", _MICROSECONDS)),
 }
@@ -62,6 +70,15 @@ NAMED_FORMATS: Final = DETECTABLE_FORMATS | {
 MIXED: Final = ("iso", "epoch", "epoch_ms", "epoch_us")
 """Formats that may occur beside the most frequent one. Of 12 or 14 digits alone, nobody can say
 whether they are a date."""
+
+DATES: Final = tuple(
+    date.replace("/", mark)
+    for mark in "/.-"
+    for date in ("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d")
+)
+CLOCKS: Final = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+SAMPLE: Final = 1000
+"""Unread times that formats are suggested from."""
 
 NATIVE_TIMESTAMP: Final = "c1"
 """SQL for a column that has a timestamp type already."""
@@ -100,3 +117,16 @@ def detect_time_sql(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     best = max(times, key=times.__getitem__)
     names = dict.fromkeys((best, *MIXED))
     return f"coalesce({', '.join(DETECTABLE_FORMATS[name] for name in names)})"
+
+
+def suggest_formats(connection: duckdb.DuckDBPyConnection, table: str, time_sql: str) -> list[str]:
+    """Formats with day, month and year that parse all of the times that `time_sql` does not parse.
+
+    They are suggested, not used: of `02/03/2026`, nobody can say which number is the day.
+    """
+    unread = f"""SELECT c1 FROM {table} WHERE reason IS NULL AND trim(c1) <> ''
+        AND ({time_sql}) IS NULL LIMIT {SAMPLE}"""
+    formats = [date + clock for date in DATES for clock in CLOCKS]
+    columns = ", ".join(f"count(try_strptime(c1, '{each}'))" for each in formats)
+    total, *counts = connection.execute(f"SELECT count(*), {columns} FROM ({unread})").fetchall()[0]
+    return [each for each, n in zip(formats, counts, strict=True) if n == total > 0]
