@@ -17,9 +17,12 @@ from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.checks import data_docs_folder
 from setanon_dagster.config import ReleaseConfig, environment_secret
-from setanon_dagster.engines.choose import open_configured, open_embedded
+from setanon_dagster.engines.choose import (
+    open_configured,
+    open_embedded,
+    use_configured_executor,
+)
 from setanon_dagster.engines.embedded import EmbeddedEngine
-from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
@@ -207,7 +210,7 @@ def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefiniti
         context: dg.AssetExecutionContext, clusters: DuckDBPyRelation
     ) -> Iterator[dg.Output[StoredFile | pa.Table]]:
         with _open_engine(config, context, open_embedded(config)) as engine:
-            with redact_errors(), use_processes(config.workers, len(clusters)):
+            with redact_errors(), use_configured_executor(config, len(clusters)):
                 result = anonymize_clusters(clusters, config.params(), engine.folder)
                 threads, ledger = _store(engine, result.threads), _store(engine, result.ledger)
                 cost = result.cost()

@@ -61,7 +61,7 @@ class ReleaseConfig(PublishedParams):
     """Edit distance up to which queries are similar, as a share of the longer query."""
 
     engine: Engine = "embedded"
-    """Engine of threads and clusters. embedded: DuckDB; spark: Apache Spark. Others: embedded."""
+    """Engine of threads, clusters and large groupings. embedded: DuckDB; spark: Apache Spark."""
 
     spark_master: str = "local[*]"
     """Master URL of Spark, such as spark://host:7077; local[*]: the cores of this machine."""

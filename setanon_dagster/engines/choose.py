@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from setanon_core.partition.plan import count_places
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.engines.embedded import EmbeddedEngine
+from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.engines.spark import SparkEngine
+from setanon_dagster.engines.spark_executor import use_spark_tasks
 
 
 @contextmanager
@@ -18,12 +21,8 @@ def open_embedded(config: ReleaseConfig) -> Iterator[EmbeddedEngine]:
 
 
 @contextmanager
-def open_configured(config: ReleaseConfig) -> Iterator[EmbeddedEngine | SparkEngine]:
-    """The engine for the stages that every engine runs: threads and clusters."""
-    if config.engine == "embedded":
-        with open_embedded(config) as engine:
-            yield engine
-        return
+def open_spark(config: ReleaseConfig) -> Iterator[SparkEngine]:
+    """A Spark session with the master and the settings of the release."""
     settings = dict(each.split("=", 1) for each in config.spark_settings)
     with SparkEngine(
         config.stages,
@@ -32,3 +31,24 @@ def open_configured(config: ReleaseConfig) -> Iterator[EmbeddedEngine | SparkEng
         memory_limit=config.memory_limit,
     ) as spark:
         yield spark
+
+
+@contextmanager
+def open_configured(config: ReleaseConfig) -> Iterator[EmbeddedEngine | SparkEngine]:
+    """The engine for the stages that every engine runs: threads and clusters."""
+    with open_embedded(config) if config.engine == "embedded" else open_spark(config) as engine:
+        yield engine
+
+
+@contextmanager
+def use_configured_executor(config: ReleaseConfig, threads: int) -> Iterator[None]:
+    """Let the core group and edit this many threads on the cores of the configured engine.
+
+    Spark is started for several places only: one place is one call.
+    """
+    if config.engine == "embedded" or count_places(threads) == 1:
+        with use_processes(config.workers, threads):
+            yield
+        return
+    with open_spark(config) as engine, use_spark_tasks(engine.session):
+        yield

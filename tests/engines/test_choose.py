@@ -1,8 +1,12 @@
 """The engine of a release follows from its configuration."""
 
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
 import pytest
 from support.release_runs import materialize, release_config
 
+from setanon_core.partition import plan
 from setanon_dagster.engines import choose
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark_session import MissingSparkError
@@ -54,3 +58,26 @@ def test_missing_spark_fails_the_stage_with_its_sentence(monkeypatch, spark_conf
     result = materialize(spark_config, *STAGES)
     assert not result.success
     assert "Java 17 or later must be installed." in result.failures[0]
+
+
+@pytest.mark.parametrize(
+    ("engine", "threads", "expected"),
+    [
+        ("spark", plan.PLACE + 1, ["the session"]),
+        ("spark", plan.PLACE, []),
+        ("embedded", plan.PLACE + 1, []),
+    ],
+)
+def test_spark_groups_several_places(tmp_path, monkeypatch, engine, threads, expected):
+    used = []
+
+    @contextmanager
+    def use(session):
+        used.append(session)
+        yield
+
+    opened = nullcontext(SimpleNamespace(session="the session"))
+    monkeypatch.setattr(choose, "SparkEngine", lambda *_, **__: opened)
+    monkeypatch.setattr(choose, "use_spark_tasks", use)
+    with choose.use_configured_executor(release_config(tmp_path, engine=engine), threads):
+        assert used == expected

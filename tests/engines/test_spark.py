@@ -13,6 +13,7 @@ from support.release_runs import latest_release, materialize, release_config
 from support.spark import (
     EXPECTED_WARNINGS,
     QUICK,
+    anonymized,
     embedded_files,
     part_sums,
     skip_without_spark,
@@ -21,9 +22,11 @@ from support.spark import (
 )
 
 from setanon_core.errors import MalformedInputError, SetanonError
+from setanon_core.partition import plan
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.group_counts import CutGroupError
 from setanon_dagster.engines.spark import SparkEngine
+from setanon_dagster.engines.spark_executor import SparkTasks, use_spark_tasks
 from setanon_dagster.engines.spark_session import MissingSparkError
 
 pytestmark = [pytest.mark.slow, *EXPECTED_WARNINGS]
@@ -86,7 +89,26 @@ def check_stored_unsigned_integers(engine, folder, expected):
     assert (folder / "copies" / "_SUCCESS").exists()
 
 
-def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests):
+def check_tasks(session):
+    with SparkTasks(session) as tasks:
+        assert [tasks.submit(divmod, 7, n).result() for n in (2, 3)] == [(3, 1), (2, 1)]
+        own = tasks.submit(failing(MalformedInputError("the rows must be valid.")), 0)
+        with pytest.raises(MalformedInputError, match=r"^the rows must be valid\.$"):
+            own.result()
+        other = tasks.submit(failing(KeyError("canary")), 0)
+        with pytest.raises(Exception, match="WorkerError: KeyError") as raised:
+            other.result()
+    assert "canary" not in str(raised.value)
+
+
+def check_places(session):
+    threads, ledger, cost = anonymized()
+    assert cost["round"].to_pylist().count("group_places") == 1
+    with use_spark_tasks(session):
+        assert anonymized() == (threads, ledger, cost)
+
+
+def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests, monkeypatch):
     """One test with subtests: starting Spark takes longer than each of them."""
     skip_without_spark()
     expected = embedded_files(tmp_path)
@@ -115,6 +137,11 @@ def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests):
             rows = engine.sql("SELECT * FROM rows", rows=TABLE)
             with pytest.raises(CutGroupError, match="must be passed to the function"):
                 engine.group_map(rows, "key", "row", part_sums(3), SUMS)
+        with subtests.test("tasks"):
+            check_tasks(started.session)
+        with subtests.test("places"), monkeypatch.context() as patch:
+            patch.setattr(plan, "PLACE", 40)
+            check_places(started.session)
         with subtests.test("one context"), pytest.raises(MissingSparkError, match="at most one"):
             SparkEngine(spill)
     with (

@@ -17,13 +17,16 @@ from support.spark import (
     EXPECTED_WARNINGS,
     PARAMS,
     QUICK,
+    anonymized,
     embedded_files,
     skip_without_spark,
     stage_files,
     write_raw,
 )
 
+from setanon_core.partition import plan
 from setanon_dagster.engines.spark import SparkEngine
+from setanon_dagster.engines.spark_executor import use_spark_tasks
 from setanon_dagster.stages.threads import SCHEMA, separate
 
 pytestmark = [pytest.mark.spark_cluster, *EXPECTED_WARNINGS]
@@ -118,7 +121,7 @@ def slow_separate(folder):
 
 
 def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is_killed(
-    tmp_path, cluster
+    tmp_path, cluster, monkeypatch
 ):
     url, workers = cluster
     expected = embedded_files(tmp_path)
@@ -151,6 +154,11 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
         assert victim not in executors_of(workers[1])
         threads = engine.number_runs(separated, "thread", "position")
         engine.write(threads, str(tmp_path / "killed.parquet"))
+
+        monkeypatch.setattr(plan, "PLACE", 40)
+        in_process = anonymized()
+        with use_spark_tasks(engine.session):
+            assert anonymized() == in_process
     assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
 
 
@@ -159,6 +167,7 @@ def test_release_with_the_engine_spark_publishes_the_bytes_of_the_embedded_engin
 ):
     skip_without_spark()
     monkeypatch.setenv("SETANON_SECRET", "made up for a test")
+    monkeypatch.setattr(plan, "PLACE", 4)  # several places: Spark groups them
     files = {}
     for engine in ("embedded", "spark"):
         settings = tuple(f"{name}={value}" for name, value in QUICK.items())

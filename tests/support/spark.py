@@ -12,8 +12,9 @@ from setanon_core.params import ReleaseParams
 from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark_session import MissingSparkError, require_spark
-from setanon_dagster.stages.clusters import clusters_stream
-from setanon_dagster.stages.threads import threads_stream
+from setanon_dagster.stages.anonymize import anonymize_clusters
+from setanon_dagster.stages.clusters import clusters_stream, clusters_table
+from setanon_dagster.stages.threads import threads_stream, threads_table
 
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
@@ -83,6 +84,13 @@ def embedded_files(folder):
     (raw,) = write_raw(folder / "raw", 1).iterdir()
     with EmbeddedEngine(folder / "spill") as engine:
         return stage_files(engine, str(raw), folder)
+
+
+def anonymized():
+    """Published rows, ledger and cost of the log, grouped by the current executor."""
+    clusters = clusters_table(threads_table(shuffled_log(), PARAMS), PARAMS)
+    result = anonymize_clusters(clusters, PARAMS)
+    return result.threads.read_all(), result.ledger.read_all(), result.cost()
 
 
 def part_sums(size):
