@@ -29,10 +29,12 @@ from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.redaction import redact_errors
 from setanon_dagster.release_metadata import release_metadata
 from setanon_dagster.report.build import write_release_report
+from setanon_dagster.report.wording import round_factor
 from setanon_dagster.runtime.memory import trim_memory
 from setanon_dagster.runtime.progress_log import ProgressLogger
 from setanon_dagster.sources.loading import ReadResult, Window
 from setanon_dagster.sources.read import read_source
+from setanon_dagster.sources.source_counts import write_rejected_rows
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, cluster_counts, clusters_stream
 from setanon_dagster.stages.threads import thread_counts, threads_stream
@@ -45,8 +47,8 @@ from setanon_dagster.translator import SetanonTranslator, asset_specs
 READ_RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
 """Reading is retried if the source is temporarily unavailable. A refused release is not."""
 
-COST_COUNTS: Final = ("additions", "deletions", "respellings", "retained", "factor")
-"""Columns of the cost report that are shown as metadata."""
+COST_COUNTS: Final = ("additions", "deletions", "respellings", "retained")
+"""Columns of the cost report that are shown as metadata, beside the factor."""
 
 OpenedEngine = TypeVar("OpenedEngine", EmbeddedEngine, EmbeddedEngine | SparkEngine)
 
@@ -120,7 +122,10 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 f"{keys.REJECTED}{reason}": n for reason, n in result.rejected_by_reason.items()
             }
             yield dg.Output(result.accepted, raw, metadata=counts)
-            yield dg.Output(result.rejected, "rejected_rows", metadata=reasons)
+            with temporary_folder(private_folder(config.stages)) as folder:
+                path = folder / "rejected_rows.parquet"
+                rejected = StoredFile(path, write_rejected_rows(result, path, connection))
+                yield dg.Output(rejected, "rejected_rows", metadata=reasons)
 
     return read
 
@@ -223,9 +228,9 @@ def _anonymized_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefiniti
                 keys.SMALLEST_GROUP: result.smallest_group,
                 keys.WITHDRAWALS: total["withdrawals"],
             }
-            costs = {  # the Dagster UI cannot show infinity
-                f"{keys.PREFIX}{name}": total[name] for name in COST_COUNTS if isfinite(total[name])
-            }
+            costs = {f"{keys.PREFIX}{name}": total[name] for name in COST_COUNTS}
+            if isfinite(total["factor"]):  # the Dagster UI cannot show infinity
+                costs[keys.FACTOR] = round_factor(total["factor"])
             yield dg.Output(threads, "anonymized_threads", metadata=metadata)
             yield dg.Output(ledger, "ledger", metadata={keys.THREADS: result.published})
             yield dg.Output(cost, "cost_report", metadata=costs)

@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from traceback import extract_tb
+from typing import Final
 
 import dagster as dg
 import duckdb
 
 from setanon_core.errors import SetanonError
 from setanon_dagster.storage.resource_errors import resource_sentence
+
+INTERNAL_ERROR: Final = "Internal error:"
+"""Start of the message about an error that is not ours; its class follows."""
 
 
 @contextmanager
@@ -42,7 +46,7 @@ def redact_errors(*, retry: bool = False) -> Iterator[None]:
         # `from None`: message and traceback may quote a query or a user.
         location = extract_tb(error.__traceback__)[-1]
         raise dg.Failure(
-            f"Internal error: {type(error).__name__} in {location.name}, line {location.lineno} "
+            f"{INTERNAL_ERROR} {type(error).__name__} in {location.name}, line {location.lineno} "
             "(message withheld, it may contain data). Run the stage outside Dagster to see it.",
             allow_retries=retry,
         ) from None

@@ -20,6 +20,7 @@ from setanon_dagster.report.figures import (
 )
 from setanon_dagster.report.model import Report
 from setanon_dagster.report.tables import Table, count, factor, share
+from setanon_dagster.report.wording import round_factor
 
 Value = dg.MetadataValue[Any]
 
@@ -57,7 +58,7 @@ def numbers(report: Report) -> dict[str, Value]:
     }
     metadata[keys.RETAINED] = dg.MetadataValue.float(round(float(cost["retained"]), 4))
     if cost["factor"] is not None:  # None is infinite, which the Dagster UI cannot plot
-        metadata[keys.FACTOR] = dg.MetadataValue.float(float(cost["factor"]))
+        metadata[keys.FACTOR] = dg.MetadataValue.float(round_factor(cost["factor"]))
     metadata |= {
         keys.THREADS: dg.MetadataValue.int(verdict["records"]),
         keys.GROUPS: dg.MetadataValue.int(verdict["groups"]),

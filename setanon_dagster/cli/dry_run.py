@@ -3,7 +3,7 @@
 import pyarrow as pa
 from rich.console import Console
 
-from setanon_dagster.cli.summary import print_values, source_lines
+from setanon_dagster.cli.summary import describe_lines, print_values
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_table
@@ -15,14 +15,14 @@ from setanon_dagster.storage.temporary import temporary_folder
 def raw_table(config: ReleaseConfig) -> pa.Table:
     """Accepted rows of the source: the table of `raw_log` or `raw_baskets`.
 
-    Rejected lines, and encodings other than UTF-8, are printed as for a release, but to stderr.
+    Lines read and rejected, and encodings, are printed as for a release, but to stderr.
     """
     # Rows are private: DuckDB spills into a temporary folder with mode 0700.
     with temporary_folder() as spill:
         connection = connect(temp_folder=spill)
         read = read_source(config.source, connection=connection, user_names=config.user_names)
-        values = source_lines(", ".join(read.encodings), read.rejected_by_reason)
-        print_values(Console(stderr=True), values)
+        lines = describe_lines(read.lines, read.rejected_by_reason, ", ".join(read.encodings))
+        print_values(Console(stderr=True), [("lines", lines)])
         return read.accepted.to_arrow_table()
 
 

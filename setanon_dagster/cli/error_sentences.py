@@ -76,5 +76,6 @@ def _sentence(error: Exception, command: str) -> str:
     frame = extract_tb(error.__traceback__)[-1]
     return (
         f"Internal error: {type(error).__name__} in {frame.name}, line {frame.lineno} of "
-        f"{Path(frame.filename).name} (message withheld, it may contain data)."
+        f"{Path(frame.filename).name}, during setanon {command} (message withheld, it may contain "
+        "data)."
     )

@@ -16,6 +16,7 @@ from setanon_dagster import metadata_keys as keys
 from setanon_dagster.cli.progress import CHECKS
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.definitions import build_setanon_definitions
+from setanon_dagster.redaction import INTERNAL_ERROR
 from setanon_dagster.runtime.gc_imports import imports_without_gc
 from setanon_dagster.runtime.interrupts import InterruptWatch
 from setanon_dagster.storage.folders import private_folder
@@ -170,7 +171,9 @@ class _EventHandler(logging.Handler):
         """Message of our own errors; for other errors only the class, as messages may have data."""
         data = event.step_failure_data
         if data.user_failure_data is not None and data.user_failure_data.description:
-            return data.user_failure_data.description
+            description = data.user_failure_data.description
+            is_internal = description.startswith(INTERNAL_ERROR)
+            return f"The stage {stage} failed. {description}" if is_internal else description
         state = MAYBE_PUBLISHED if stage == "release" else NOT_PUBLISHED
         if self.interrupts.received() or (data.error and data.error.cls_name == INTERRUPTED):
             return f"The run was stopped in the stage {stage}. {state}"
@@ -178,6 +181,6 @@ class _EventHandler(logging.Handler):
             return f"All checks must pass; {', '.join(failed)} did not. {state}"
         error = "an error" if data.error is None else data.error.cls_name
         return (
-            f"Internal error: {error} in the stage {stage} (message withheld, it may contain "
+            f"{INTERNAL_ERROR} {error} in the stage {stage} (message withheld, it may contain "
             f"data). {state}"
         )

@@ -52,24 +52,26 @@ def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     users = next((stage[keys.USERS] for stage in counts.values() if keys.USERS in stage), None)
     if users is not None:
         yield "users", f"{users:,}"
-    rejected = {
-        key.removeprefix(keys.REJECTED): count
-        for key, count in counts.get("rejected_rows", {}).items()
-        if key.startswith(keys.REJECTED)
-    }
-    encodings = next(
-        (each[keys.ENCODINGS] for each in counts.values() if keys.ENCODINGS in each), ""
-    )
-    yield from source_lines(encodings, rejected)
+    read = next((stage for stage in counts.values() if keys.LINES in stage), None)
+    if read is not None:
+        rejected = {
+            key.removeprefix(keys.REJECTED): count
+            for key, count in counts.get("rejected_rows", {}).items()
+            if key.startswith(keys.REJECTED)
+        }
+        yield "lines", describe_lines(read[keys.LINES], rejected, read.get(keys.ENCODINGS, ""))
 
 
-def source_lines(encodings: str, rejected: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """What a reader of the source should know: encodings other than UTF-8, and rejected lines."""
-    if encodings not in {"", "utf-8"}:
-        yield "encoding", encodings
-    if any(rejected.values()):
-        reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(rejected.items()) if n)
-        yield "rejected", f"{sum(rejected.values()):,} lines ({reasons})"
+def describe_lines(lines: int, rejected: Mapping[str, int], encodings: str) -> str:
+    """Lines read, those rejected by reason, and encodings of the text files.
+
+    >>> describe_lines(1200, {"columns": 2, "quote": 1}, "utf-8")
+    '1,200 (utf-8), 3 of them rejected: columns 2, quote 1'
+    """
+    files = f" ({encodings})" if encodings else ""
+    reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(rejected.items()) if n)
+    count = f"{sum(rejected.values()):,} of them rejected: {reasons}" if reasons else "0 rejected"
+    return f"{lines:,}{files}, {count}"
 
 
 def _costs(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

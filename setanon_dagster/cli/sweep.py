@@ -10,7 +10,7 @@ from setanon_core.errors import SetanonError
 from setanon_dagster.cli.dry_run import cluster_source
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.report.comparison import sweep_totals
-from setanon_dagster.report.wording import factor_text
+from setanon_dagster.report.wording import factor_text, round_factor
 from setanon_dagster.stages.load_threads import load_threads
 
 Row = Mapping[str, Any]
@@ -56,7 +56,8 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        for row in rows:
+            writer.writerow({**row, "factor": round_factor(row["factor"])})
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:

@@ -3,10 +3,11 @@
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
-from setanon_core.errors import InvalidParameterError, NotAnonymousError
+from setanon_core.errors import InvalidParameterError, MalformedInputError, NotAnonymousError
 from setanon_dagster.cli.summary import print_line, print_verdict
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.verifier.exposure import exposure_warning
@@ -21,6 +22,9 @@ from setanon_dagster.verifier.release_folder import (
     verify_folder,
 )
 
+PARQUET: Final = b"PAR1"
+"""The first bytes of every Parquet file."""
+
 
 def verify_path(
     path: Path,
@@ -30,6 +34,7 @@ def verify_path(
     private: Path | None = None,
 ) -> None:
     """Verify a file or folder, and print the verdict; raise `NotAnonymousError` if it fails."""
+    _require_release(path / THREADS if path.is_dir() else path)
     verdict = (
         _verify_release_folder(path, k, form, ledger, private)
         if path.is_dir()
@@ -49,6 +54,20 @@ def verify_path(
         print_line(Console(), f"  not checked  {each}")
     if verdict.failures:
         raise NotAnonymousError("; ".join(verdict.failures) + ".")
+
+
+def _require_release(file: Path) -> None:
+    """Raise if a file is neither Parquet nor TSV: it cannot be a release."""
+    if file.suffix == ".tsv" or not file.is_file():
+        return
+    with file.open("rb") as stream:
+        if stream.read(len(PARQUET)) == PARQUET:
+            return
+    raise MalformedInputError(
+        f"FILE must be a release: a Parquet file, or the folder with it; {file} is not a release, "
+        "since it is not a Parquet file. Verify the folder of a release, such as "
+        "DIR/releases/latest."
+    )
 
 
 def _verify_release_folder(

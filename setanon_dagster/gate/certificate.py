@@ -17,6 +17,7 @@ import duckdb
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import FORMATS, PublishedParams
 from setanon_core.ranges import check_choice
+from setanon_dagster.report.wording import round_factor
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
@@ -90,11 +91,11 @@ def certified_costs(
             f"cost must have one total row for this k and method, with {', '.join(COSTS)}; it has "
             f"{len(rows)}."
         )
+    costs = dict(zip(COSTS, rows[0], strict=True))
     # JSON has no infinity: without a lower bound, the factor is null.
-    return {
-        name: None if isinstance(value, float) and not isfinite(value) else value
-        for name, value in zip(COSTS, rows[0], strict=True)
-    }
+    if isinstance(costs["factor"], int | float):
+        costs["factor"] = round_factor(costs["factor"]) if isfinite(costs["factor"]) else None
+    return costs
 
 
 def _is_total(row: tuple[Plain, ...], parameters: Mapping[str, Plain]) -> bool:

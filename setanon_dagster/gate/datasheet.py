@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Any, Final
 
+from setanon_dagster.report.wording import factor_text
 from setanon_dagster.verifier.exposure import exposure_warning
 
 _SHEET: Final = """\
@@ -159,7 +160,7 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
     k, unit, parameters = certificate["k"], certificate["unit"], certificate["parameters"]
     digest = certificate["sha256"]["threads.parquet"]
     typed = parameters.get("combinations") == "typed"
-    limits = {"retained": "at least ", "factor": "at most "}
+    limits = {"retained": "at least "}
     return _SHEET.format(
         name=name,
         kind=_KINDS[form],
@@ -184,9 +185,11 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         full=f"{name}-{digest[:12]}",
         unit=unit,
         version=certificate["versions"]["setanon"],
+        factor="none" if cost["factor"] is None else f"at most {factor_text(cost['factor'])}",
         **{
             label: _cell(value) if value is None else limits.get(label, "") + _cell(value)
             for label, value in cost.items()
+            if label != "factor"
         },
     )
 

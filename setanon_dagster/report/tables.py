@@ -50,9 +50,7 @@ def percentage(part: float, total: float) -> str:
 
 def factor(value: float | None) -> str:
     """Cost divided by lower bound, rounded up so that the shown bound still holds."""
-    if value is None:
-        return UNKNOWN
-    return "1" if value == 1 else factor_text(value)
+    return UNKNOWN if value is None else factor_text(value)
 
 
 def size_bins(sizes: Sequence[GroupSize], k: int) -> list[SizeBin]:

@@ -1,7 +1,7 @@
 """Fixed sentences of a report, and text made safe for display."""
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, isfinite
 from typing import Final
 
 ROUNDING: Final = 1e-9
@@ -162,4 +162,9 @@ def factor_text(factor: float) -> str:
     >>> factor_text(1.5441), factor_text(1.25)
     ('1.545', '1.250')
     """
-    return f"{ceil(1000 * factor - ROUNDING) / 1000:.3f}"
+    return f"{round_factor(factor):.3f}"
+
+
+def round_factor(factor: float) -> float:
+    """Cost divided by lower bound, rounded up to three decimals."""
+    return ceil(1000 * factor - ROUNDING) / 1000 if isfinite(factor) else factor

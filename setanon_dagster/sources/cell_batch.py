@@ -11,6 +11,12 @@ from setanon_dagster.sources.source import DEFAULTS, Column, Source
 CELLS: Final = ("c0", "c1", "c2")
 """Names of the selected cells: user, time, query of a log; record, item, user of baskets."""
 
+MAX_NAMES: Final = 20
+"""Columns that an error names."""
+
+MAX_NAME_LENGTH: Final = 40
+"""Characters of a column name that an error shows."""
+
 
 class CellBatch(NamedTuple):
     """Selected cells of consecutive records, with their line numbers and counts."""
@@ -96,10 +102,35 @@ def _three_positions(positions: list[int]) -> tuple[int, int, int]:
     return first, second, third
 
 
-def missing_columns(source: Source, seen: str, also_set: str = "") -> MalformedInputError:
-    """The error for columns that were not found; `seen` must not contain names from the file."""
+def missing_columns(
+    source: Source, seen: str, also_set: str = "", names: Sequence[str] = ()
+) -> MalformedInputError:
+    """The error for columns that were not found; `names` must be names, never cells of a row.
+
+    Without `names`, the error has only the names that were asked for.
+    """
     required = ", ".join(str(column) for column in required_columns(source))
+    found = ""
+    if names:
+        problems = [_problem(column, names) for column in source.columns]
+        found = f" {', '.join(filter(None, problems))}; the columns are {_listed(names)}"
     return MalformedInputError(
-        f"the source must have each of the columns {required} exactly once; {seen}. Set {also_set}"
-        "user_column and the other column parameters to names, or to positions from 0."
+        f"the source must have each of the columns {required} exactly once; {seen}{found}. Set "
+        f"{also_set}user_column and the other column parameters to names, or to positions from 0."
     )
+
+
+def _problem(column: Column, names: Sequence[str]) -> str:
+    """Why a column was not found; empty if it was."""
+    if isinstance(column, int):
+        return "" if column < len(names) else f"there is no position {column}"
+    key = column.strip().casefold()
+    count = names.count(column) or sum(name.strip().casefold() == key for name in names)
+    return "" if count == 1 else f"{column} is missing" if not count else f"{column} is repeated"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, each shortened."""
+    more = len(names) - MAX_NAMES
+    listed = ", ".join(name.strip()[:MAX_NAME_LENGTH] for name in names[:MAX_NAMES])
+    return f"{listed} and {more} more" if more > 0 else listed

@@ -143,6 +143,9 @@ BOM: Final = b"\xef\xbb\xbf"
 
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+ENOUGH_LINES: Final = 1000
+"""Majority of lines for one encoding after which no more of a file is read to detect it."""
+
 
 def open_text(path: Path, encoding: Encoding = "utf-8") -> IO[bytes]:
     """Open a file; gzip is recognized by its content, not by its name. UTF-16 is read as UTF-8."""
@@ -157,7 +160,7 @@ def detect_encoding(path: Path, longest: int) -> Encoding:
     """The encoding of a file: UTF-16 by its byte order mark, otherwise UTF-8 or Windows-1252.
 
     UTF-8, unless more of the lines that are not ASCII are invalid in it than valid: a few damaged
-    lines do not make a file Windows-1252.
+    lines do not make a file Windows-1252. A file in ASCII is read to its end.
     """
     with open_text(path) as stream:
         if stream.read(2) in UTF_16_MARKS:
@@ -170,6 +173,8 @@ def detect_encoding(path: Path, longest: int) -> Encoding:
                 readable = sum(_decode(line, "utf-8") is not None for line in lines)
                 valid += readable
                 invalid += len(lines) - readable
+            if abs(valid - invalid) >= ENOUGH_LINES:
+                break
     return "utf-8" if valid >= invalid else "windows-1252"
 
 

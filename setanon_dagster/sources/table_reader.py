@@ -10,7 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.sources.cell_batch import CELLS, CellBatch, missing_columns, positions_by_name
+from setanon_dagster.sources.cell_batch import (
+    CELLS,
+    CellBatch,
+    missing_columns,
+    names_any_column,
+    positions_by_name,
+)
 from setanon_dagster.sources.source import Source
 
 BATCH_ROWS: Final = 100_000
@@ -27,7 +33,8 @@ def table_batches(
     types = dict(zip(empty.columns, empty.types, strict=True))
     positions = positions_by_name(source, empty.columns)
     if positions is None:
-        # Without the names: a table made from a file without a header has data as names.
+        if _are_names(source, empty.columns):
+            raise missing_columns(source, "in the table,", names=empty.columns)
         raise missing_columns(source, f"the table has {len(types)} columns")
     selected = [empty.columns[position] for position in positions]
     nested = sum(types[name].id in NESTED for name in selected)
@@ -51,6 +58,15 @@ def table_batches(
         table = pa.Table.from_batches([batch]).add_column(0, "line", numbers)
         yield CellBatch(table, count, 0, count)
         line += count
+
+
+def _are_names(source: Source, names: list[str]) -> bool:
+    """Whether these are names: a table made from a file without a header has a row as names.
+
+    A row of a log has a time, and every time has digits.
+    """
+    no_digits = not any(character.isdigit() for name in names for character in name)
+    return names_any_column(source, names) or (source.kind == "log" and no_digits)
 
 
 def quote_identifier(name: str) -> str:

@@ -105,8 +105,7 @@ def detect_layout(
         header = header and positions_by_name(source, names) is not None
         if not header and names_any_column(source, names):
             # Selecting by position instead might publish another column as the queries.
-            seen = f"the first line of {path.name} names only some of them"
-            raise missing_columns(source, seen, "header, ")
+            raise missing_columns(source, f"in the first line of {path.name},", "header, ", names)
     if header:
         width, positions = len(names), positions_by_name(source, names)
     else:
@@ -116,8 +115,10 @@ def detect_layout(
         )
         width = max(widths, key=lambda seen: (widths[seen], seen), default=least)
         positions = positions_without_header(source, width)
+    if positions is None and header and names_any_column(source, names):
+        raise missing_columns(source, f"in the header of {path.name},", names=names)
     if positions is None:
-        # Without the names: if there is no header, the first line is data.
+        # Without the names: the first line may be data, even if header is set.
         raise missing_columns(source, f"{path.name} has {width} columns", "header, ")
     return ColumnLayout(width, positions), header
 

@@ -38,13 +38,14 @@ def write_parquet(  # noqa: PLR0913 - all but the first two have defaults
     name: str | None = None,
     connection: DuckDBPyConnection | None = None,
     redact: bool = True,
+    metadata: Mapping[str, str] | None = None,
 ) -> int:
     """Write a relation, an Arrow table or reader, or a DataFrame; return the number of rows.
 
     `types` declares DuckDB types for columns whose type cannot be inferred. `name` is the name of
     the table in error messages. Data other than relations is read through `connection`, or through
     a new one. With `redact=False`, exceptions of the input reader propagate unchanged; their
-    messages may contain data.
+    messages may contain data. `metadata` is stored in the footer of the file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -60,7 +61,7 @@ def write_parquet(  # noqa: PLR0913 - all but the first two have defaults
                 as_relation(data, name, used, ROW_GROUP_SIZE, errors), types or {}, name, used
             )
             ordered = relation if order_by is None else relation.order(order_by)
-            return _replace(ordered, path, mode)
+            return _replace(ordered, path, mode, metadata or {})
     except SetanonError:
         # The input's own error is more precise than DuckDB's; Ctrl-C is not an error of the data.
         if errors and (not redact or isinstance(errors[0], SetanonError | KeyboardInterrupt)):
@@ -106,14 +107,21 @@ def _scan(handles: list[int], connection: DuckDBPyConnection) -> DuckDBPyRelatio
     return connection.read_parquet(files, hive_partitioning=False, union_by_name=False)
 
 
-def _replace(relation: DuckDBPyRelation, path: Path, mode: int) -> int:
+def _replace(relation: DuckDBPyRelation, path: Path, mode: int, metadata: Mapping[str, str]) -> int:
     """Write the file atomically; return the number of rows."""
+    pairs = ", ".join(f"{_literal(key)}: {_literal(text)}" for key, text in metadata.items())
+    footer = f", KV_METADATA {{{pairs}}}" if pairs else ""
     with atomic_write(path, mode) as file:
-        literal = str(file).replace("'", "''")
         # USE_TMP_FILE false: DuckDB's own temporary file would not be private.
         relation.query(
             "written",
-            f"COPY written TO '{literal}' (FORMAT parquet, COMPRESSION zstd, "
-            f"COMPRESSION_LEVEL {LEVEL}, ROW_GROUP_SIZE {ROW_GROUP_SIZE}, USE_TMP_FILE false)",
+            f"COPY written TO {_literal(str(file))} (FORMAT parquet, COMPRESSION zstd, "
+            f"COMPRESSION_LEVEL {LEVEL}, ROW_GROUP_SIZE {ROW_GROUP_SIZE}, USE_TMP_FILE false"
+            f"{footer})",
         )
         return int(parquet.read_metadata(file).num_rows)
+
+
+def _literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -158,6 +158,13 @@ def test_folder_without_a_release_exits_2_and_names_the_missing_file(tmp_path):
     assert "must be the folder of a release; it has no threads.parquet" in result.stderr
 
 
+def test_file_that_is_no_parquet_file_is_called_no_release(tmp_path):
+    (tmp_path / "log.csv").write_text("user,time,query\n")
+    result = call("verify", tmp_path / "log.csv", "--k", 3)
+    assert result.exit_code == 1
+    assert "log.csv is not a release, since it is not a Parquet file" in result.stderr
+
+
 def test_verify_runs_without_dagster_pyarrow_and_pandas(folders):
     folder, private = folders
     result = run_without(

@@ -253,7 +253,7 @@ def test_factor_is_rounded_up():
     assert factor(1.00001) == "1.001"
     assert factor(1.0984) == "1.099"
     assert factor(1.1) == "1.100"
-    assert factor(1.0) == "1"
+    assert factor(1.0) == "1.000"
     assert factor(None) == "unknown"
 
 

@@ -70,12 +70,31 @@ def test_missing_files_tables_and_columns_are_refused(tmp_path):
         with pytest.raises(MalformedInputError, match="must be a file, or a pattern"):
             read_source(Source(str(uri)))
     path = write_duckdb_file(tmp_path / "x.duckdb", "SELECT 1 AS client, [1] AS time, 'q' AS query")
-    with pytest.raises(MalformedInputError, match=r"user, time, query.*the table has 3 columns"):
+    with pytest.raises(
+        MalformedInputError, match="user is missing; the columns are client, time, query"
+    ):
         read_source(Source(str(path), table="my log"))
     with pytest.raises(MalformedInputError, match="1 of them have nested or binary types"):
         read_source(Source(str(path), table="my log", user_column="client"))
     with pytest.raises(MalformedInputError, match="CatalogException"):
         read_source(Source(str(path), table="nowhere"))
+
+
+def test_missing_columns_are_named_with_those_of_the_header(read):
+    data = b"account,time,text,time\nu1,2024-01-02,pine,x\n"
+    message = "user is missing, time is repeated, query is missing; the columns are account, time,"
+    with pytest.raises(MalformedInputError, match=message):
+        read(data, "x.csv")
+    with pytest.raises(MalformedInputError, match="txt is missing; the columns are account, time,"):
+        read(data, "x.csv", header=True, user_column="account", time_column=1, query_column="txt")
+
+
+def test_a_row_that_became_the_names_of_a_table_is_not_quoted(tmp_path):
+    row = f'SELECT 1 AS {CANARY}, 2 AS "2024-01-02", 3 AS {CANARY}2'
+    path = write_duckdb_file(tmp_path / "x.duckdb", row)
+    with pytest.raises(MalformedInputError, match="the table has 3 columns") as caught:
+        read_source(Source(str(path), table="my log"))
+    assert CANARY not in str(caught.value)
 
 
 def test_windows_require_a_log_and_a_start_before_the_end():

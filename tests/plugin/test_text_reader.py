@@ -7,7 +7,7 @@ import pytest
 from support.source_rows import HEADER, ROW, accepted, rejected
 
 from setanon_dagster.sources import csv_batches
-from setanon_dagster.sources.csv_records import line_blocks
+from setanon_dagster.sources.csv_records import ENOUGH_LINES, detect_encoding, line_blocks
 from setanon_dagster.sources.loading import REASONS
 
 
@@ -147,6 +147,15 @@ def test_a_few_damaged_lines_do_not_change_the_encoding(read):
     assert [row[2] for row in accepted(read(line + damaged + damaged))][-1] == "café"
 
 
+def test_detection_of_the_encoding_ends_with_a_clear_majority(tmp_path, monkeypatch):
+    path = tmp_path / "x.tsv"
+    path.write_bytes("u1\t2024-01-02\tcafé\n".encode() * (ENOUGH_LINES + 99) + b"\xe9\n" * 3000)
+    monkeypatch.setattr(line_blocks, "__defaults__", (1000,))
+    assert detect_encoding(path, 99) == "utf-8"
+    path.write_bytes(b"\xe9\n" * 3 + "é\n".encode() * 2)
+    assert detect_encoding(path, 99) == "windows-1252"
+
+
 @pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.txt", "log"])
 @pytest.mark.parametrize("mark", [";", "|", ",", "\t"])
 @pytest.mark.parametrize("header", ["user{0}time{0}query\n", ""])
@@ -154,6 +163,12 @@ def test_the_delimiter_is_detected_whatever_the_suffix(read, name, mark, header)
     lines = "u1{0}2024-01-02{0}pine straw\n" * 3
     result = read((header + lines).format(mark).encode(), name)
     assert [row[2] for row in accepted(result)] == ["pine straw"] * 3
+
+
+def test_iso_times_and_milliseconds_may_be_mixed(read):
+    iso, epoch = b"u1\t2024-01-02 03:04:05\tpine straw\n", b"u1\t1704164645000\tpine straw\n"
+    result = read(HEADER + iso * 7 + epoch * 3)
+    assert [row[:3] for row in accepted(result)] == [ROW] * 10
 
 
 def test_latin_1_files_are_read_if_the_encoding_is_set(read):
