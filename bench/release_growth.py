@@ -72,8 +72,8 @@ def release(source: Path, settings: ReleaseSettings, *options: str) -> MeasuredR
     command = [sys.executable, "-m", "setanon_dagster.cli", "release", str(source)]
     command += ["--k", str(K), "--out", str(out), "--workers", str(settings.workers), *options]
     result = run(command, settings.timeout)
-    folder = out / "releases" / "latest"
-    path = folder.parents[1] / "private" / folder.resolve().name / "certificate.json"
+    folder = out / "releases" / "log" / "latest"
+    path = out / "private" / folder.resolve().name / "certificate.json"
     certificate = json.loads(path.read_text("utf-8")) if result.code == 0 else {}
     return MeasuredRelease(result, list(stage_rows(result)), certificate, folder.resolve())
 

@@ -79,5 +79,5 @@ def release_costs(released: MeasuredRelease) -> dict[str, Row]:
 def file_bytes(out: Path, queries: int) -> dict[str, float]:
     """Bytes per query of the file of each stage, and of the release."""
     files = {path.parent.name: path for path in (out / "private" / "stages").rglob("all.parquet")}
-    files["release"] = out / "releases" / "latest" / "threads.parquet"
+    files["release"] = out / "releases" / "log" / "latest" / "threads.parquet"
     return {name: round(path.stat().st_size / queries, 2) for name, path in sorted(files.items())}

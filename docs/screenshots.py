@@ -113,7 +113,7 @@ def report(browser: Browser, server: Server) -> None:
     stages = server.folder / "private" / "stages" / "demo"
     config = demo_config(server.folder)
     rows = sweep_rows([config, replace(config, method="paper")], SWEEP_KS)
-    name = (server.folder / "releases" / "latest").readlink().name
+    name = (server.folder / "releases" / "demo" / "latest").readlink().name
     with open_stages({stage: stages / stage / "all.parquet" for stage in STAGES}) as connection:
         counts = report_of(name, server.certificate, connection)
     report_data = replace(counts, sweep=sweep_points(rows))

@@ -256,7 +256,8 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             published = publish(
                 StageFiles(**files),
                 ReleaseSpec(
-                    name=config.name if partition is None else f"{config.name}-{partition}",
+                    name=config.name,
+                    part=partition,
                     k=config.k,
                     min_owners=config.min_owners,
                     format=config.format,
@@ -267,6 +268,8 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 config.folder,
                 memory=config.memory_limit,
             )
+        for warning in published.warnings:
+            context.log.warning(warning)
         metadata = {
             **_report_metadata(config, published, files, context),
             keys.RELEASE: published.name,

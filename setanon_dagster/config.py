@@ -14,6 +14,7 @@ from setanon_core.ranges import AtLeast, Matching, Share
 from setanon_core.threads.edit_distance import EditDistance
 from setanon_dagster.sources.source import Source
 from setanon_dagster.storage.folders import PRIVATE
+from setanon_dagster.verifier.release_folder import LATEST
 
 Partition = Literal["day", "week", "month"]
 Engine = Literal["embedded", "spark"]
@@ -96,6 +97,10 @@ class ReleaseConfig(PublishedParams):
     def __post_init__(self) -> None:
         """Check all fields, then their combinations, before any data are read."""
         PublishedParams.__post_init__(self)
+        if self.name == LATEST:
+            raise InvalidParameterError(
+                f"name must not be {LATEST}: this is the name of links to releases. Set another."
+            )
         if self.partition is not None:
             if self.source.kind == "baskets":
                 raise InvalidParameterError("partition must be left out: baskets have no time.")

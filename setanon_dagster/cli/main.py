@@ -78,17 +78,18 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
 @click.option(
     "--private",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="The private folder of the release, DIR/private/NAME: its ledger and exact certificate.",
+    help="The private folder of the release, DIR/private/RELEASE, with its ledger and its exact "
+    "certificate; DIR/private for the folder of all releases of a name.",
 )
 def verify(
     file: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
 ) -> None:
     """Verify that FILE is k-anonymous, count violations, and print what was not checked.
 
-    FILE is a published file or the folder of a release, such as DIR/releases/latest. In a folder,
-    all files are verified: there must be no others, and certificate, digest and data sheet must
-    match. k is then that of the certificate. Without the ledger each thread counts as one user: a
-    published file has no users.
+    FILE is a published file, the folder of a release, such as DIR/releases/NAME/latest, or the
+    folder of all releases of a name, DIR/releases/NAME. In a folder, all files are verified: there
+    must be no others, and certificate, digest and data sheet must match. k is then that of the
+    certificate. Without the ledger each thread counts as one user: a published file has no users.
     """
     from setanon_dagster.cli.verify import verify_path
 

@@ -93,14 +93,14 @@ def _factor(factor: float | None) -> str:
 
 def _paths(folder: Path) -> Iterator[tuple[str, str]]:
     # Imported here: `setanon verify` uses this module without pyarrow.
-    from setanon_dagster.gate.public_folder import LATEST
     from setanon_dagster.report.build import REPORT
     from setanon_dagster.storage.folders import PRIVATE
+    from setanon_dagster.verifier.release_folder import LATEST
 
     yield "public", str(folder)
     yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
     yield "latest", str(folder.parent / LATEST)
-    private = folder.parent.parent / PRIVATE / folder.name
+    private = folder.parents[2] / PRIVATE / folder.name
     yield "private", str(private)
     if (private / REPORT).exists():
         yield "report", str(private / REPORT)

@@ -19,6 +19,8 @@ from setanon_dagster.verifier.release_folder import (
     NO_USERS,
     THREADS,
     FolderVerdict,
+    series_failures,
+    series_releases,
     verify_folder,
 )
 
@@ -34,6 +36,41 @@ def verify_path(
     private: Path | None = None,
 ) -> None:
     """Verify a file or folder, and print the verdict; raise `NotAnonymousError` if it fails."""
+    if path.is_dir() and not (path / THREADS).is_file():
+        failures = _verify_series(path, k, form, ledger, private)
+    else:
+        failures = _verify_one(path, k, form, ledger, private)
+    if failures:
+        raise NotAnonymousError("; ".join(failures) + ".")
+
+
+def _verify_series(
+    folder: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
+) -> list[str]:
+    """Verify all releases of a name, `private` being the private folder of all releases."""
+    releases = series_releases(folder)
+    if not releases:
+        raise InvalidParameterError(
+            f"{folder} must be the folder of a release, or of the releases of a name; it has no "
+            f"{THREADS}, and no folder with one."
+        )
+    if ledger is not None:
+        raise InvalidParameterError(
+            "--ledger must be given for one release; the folder has those of a name. Pass "
+            "--private DIR/private."
+        )
+    failures = series_failures(folder, releases)
+    for release in releases:
+        of_release = None if private is None else private / release.name
+        found = _verify_one(release, k, form, None, of_release)
+        failures += [f"{release.name}: {each}" for each in found]
+    return failures
+
+
+def _verify_one(
+    path: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
+) -> list[str]:
+    """Verify a file or the folder of a release, print the verdict, and return the failures."""
     _require_release(path / THREADS if path.is_dir() else path)
     verdict = (
         _verify_release_folder(path, k, form, ledger, private)
@@ -52,8 +89,7 @@ def verify_path(
         print_line(Console(stderr=True), f"Warning: {warning}", "yellow")
     for each in verdict.unchecked:
         print_line(Console(), f"  not checked  {each}")
-    if verdict.failures:
-        raise NotAnonymousError("; ".join(verdict.failures) + ".")
+    return verdict.failures
 
 
 def _require_release(file: Path) -> None:
@@ -66,17 +102,13 @@ def _require_release(file: Path) -> None:
     raise MalformedInputError(
         f"FILE must be a release: a Parquet file, or the folder with it; {file} is not a release, "
         "since it is not a Parquet file. Verify the folder of a release, such as "
-        "DIR/releases/latest."
+        "DIR/releases/NAME/latest."
     )
 
 
 def _verify_release_folder(
     folder: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
 ) -> FolderVerdict:
-    if not (folder / THREADS).is_file():
-        raise InvalidParameterError(
-            f"{folder} must be the folder of a release; it has no {THREADS}."
-        )
     if form is not None:
         raise InvalidParameterError(
             "--format must not be given for a folder: its certificate has the format."

@@ -1,7 +1,7 @@
-"""The folders of a release: store its private files, rename its staged folder, switch `latest`.
+"""The folders of a release: store its private files, and rename its staged folder.
 
 Guarantee:  the published files are the staged ones that were verified; if one was replaced or
-            changed in the meantime, the folder is removed again and `latest` is unchanged.
+            changed in the meantime, the folder is removed again.
 """
 
 import errno
@@ -13,6 +13,7 @@ from typing import Any, Final
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_dagster.gate.held_files import HeldFile
 from setanon_dagster.storage.atomic import fsync_folder
+from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.temporary import UNPUBLISHED, temporary_folder
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
 
@@ -20,8 +21,6 @@ DATASHEET: Final = "DATASHEET.md"
 
 PUBLIC: Final = frozenset({THREADS, CERTIFICATE, DATASHEET})
 """The only files of a release."""
-
-LATEST: Final = "latest"
 
 
 def store_private_files(staged: Path, target: Path, ledger: HeldFile) -> None:
@@ -49,9 +48,12 @@ def publish_folder(
 
     `threads` is the verified file and `digest` its digest; `texts` are the other files.
     """
+    releases = staged.parent
     require_same_files(_compare(staged, threads, texts))
     staged.chmod(0o755)
     fsync_folder(staged)
+    make_folder(target.parent, 0o755)
+    fsync_folder(releases)
     try:
         staged.rename(target)
     except OSError as error:
@@ -62,7 +64,7 @@ def publish_folder(
         same = _compare(target, threads, texts)
         same[THREADS] &= threads.digest() == digest
         if not all(same.values()):
-            _withdraw(target)
+            _withdraw(target, releases)
         require_same_files(same)
     fsync_folder(target.parent)
 
@@ -89,9 +91,9 @@ def _compare(folder: Path, threads: HeldFile, texts: Mapping[str, str]) -> dict[
     return same
 
 
-def _withdraw(folder: Path) -> None:
+def _withdraw(folder: Path, releases: Path) -> None:
     """Remove a folder; it loses its public name first."""
-    with temporary_folder(folder.parent) as hidden:
+    with temporary_folder(releases) as hidden:
         folder.rename(hidden / folder.name)
 
 
@@ -125,11 +127,3 @@ def _certificate_without_versions(folder: Path) -> dict[str, Any] | None:
         return None
     # Another version of the software may have written the same threads.
     return {**certificate, "versions": None} if isinstance(certificate, dict) else None
-
-
-def switch_latest(releases: Path, name: str) -> None:
-    """Replace the link `latest` atomically."""
-    with temporary_folder(releases) as folder:
-        (folder / LATEST).symlink_to(name)
-        (folder / LATEST).replace(releases / LATEST)
-    fsync_folder(releases)

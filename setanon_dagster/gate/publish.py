@@ -1,9 +1,9 @@
 """The release gate: stage a release, verify the staged file, then publish or refuse it.
 
-Guarantee:  `latest` always points to a complete, verified release, the old or the new one, even if
-            the process is killed. A killed process leaves only hidden temporary files, which the
-            next run removes. Equal threads give equal bytes and therefore the
-            same release name.
+Guarantee:  `latest` of a series always points to a complete, verified release, the old or the new
+            one, even if the process is killed. A killed process leaves only hidden temporary files,
+            which the next run removes. Equal threads give equal bytes and therefore the same
+            release name.
 """
 
 import re
@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
@@ -31,13 +30,12 @@ from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.gate.held_files import hold_file
 from setanon_dagster.gate.public_folder import (
     DATASHEET,
-    LATEST,
     check_existing,
     publish_folder,
     require_same_files,
     store_private_files,
-    switch_latest,
 )
+from setanon_dagster.gate.series import Series
 from setanon_dagster.gate.staging import copy_private, write_private, write_public
 from setanon_dagster.gate.user_spellings import spelling_failures
 from setanon_dagster.storage.folders import make_folder
@@ -55,8 +53,6 @@ from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.typed_sets import require_typed_sets
 from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +90,9 @@ class ReleaseSpec:
 
     name: str
     k: int
+    part: str | None = None
+    """The partition, such as 2006-03-01: `latest` of all parts links to the newest one."""
+
     min_owners: int | None = None
     """None: k."""
 
@@ -121,7 +120,7 @@ class Published:
     """A published release."""
 
     name: str
-    """Name of its folder: the name of the release and the first 12 digits of the digest."""
+    """Name of its folder: name of the release, partition, and the first 12 digits of the digest."""
 
     folder: Path
     digest: str
@@ -131,6 +130,9 @@ class Published:
     files: tuple[Path, ...]
     private: Path
     """The folder with the ledger."""
+
+    warnings: tuple[str, ...] = ()
+    """What the publisher should know, in sentences without data."""
 
 
 def publish(
@@ -148,16 +150,10 @@ def publish(
     """
     k = check_k(spec.k)
     parameters = published_parameters(spec.parameters, k, spec.owners, spec.format, spec.user_names)
-    if not _NAME.fullmatch(spec.name):
-        raise InvalidParameterError(
-            "name must be 1 to 100 letters, digits, _, . and -, starting with a letter or digit."
-        )
+    series = Series(out, spec.name, spec.part)
     releases = make_folder(out / "releases", 0o755)
     private = make_folder(out / "private", 0o700)
-    if not (releases / LATEST).is_symlink() and (releases / LATEST).exists():
-        raise InvalidParameterError(
-            "releases/latest must be a symbolic link or absent; it is a file or folder. Move it."
-        )
+    series.check_folder()
     remove_all_leftovers(out)
     with (
         ExitStack() as opened,
@@ -210,21 +206,23 @@ def publish(
         certificate = public_certificate(exact)
         texts = {
             CERTIFICATE: certificate_text(certificate),
-            DATASHEET: datasheet(spec.name, certificate),
+            DATASHEET: datasheet(series.title, certificate),
         }
         for name, text in texts.items():
             write_public(staged / name, text)
-        name = f"{spec.name}-{digest[:12]}"
+        name = series.release_id(digest)
+        folder = series.folder / name
         # Before the private files of an existing release are replaced.
-        check_existing(releases / name, staged, digest)
+        check_existing(folder, staged, digest)
         require_same_files({stage: file.is_unchanged() for stage, file in held.items()})
         store_private_files(staged_private, private / name, ledger)
         with hold(private / name):
-            publish_folder(staged, releases / name, threads, digest, texts)
+            publish_folder(staged, folder, threads, digest, texts)
             (private / name / UNPUBLISHED).unlink(missing_ok=True)
-    switch_latest(releases, name)
-    public = tuple(releases / name / file for file in (THREADS, CERTIFICATE, DATASHEET))
-    return Published(name, releases / name, digest, verdict, public, private / name)
+    series.switch_latest(name)
+    public = tuple(folder / file for file in (THREADS, CERTIFICATE, DATASHEET))
+    warnings = tuple(series.earlier_layout())
+    return Published(name, folder, digest, verdict, public, private / name, warnings)
 
 
 def _halved(memory: str | None) -> str | None:

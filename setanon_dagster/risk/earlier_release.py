@@ -48,7 +48,7 @@ def read_release(folder: Path) -> pa.Table:
     if not path.is_file():
         raise MalformedInputError(
             f"the earlier release must be a folder with {THREADS}; it has none. Pass a folder such "
-            "as DIR/releases/NAME."
+            "as DIR/releases/NAME/latest."
         )
     with connect() as connection:
         table: pa.Table = read_parquet(path, connection).to_arrow_table()

@@ -89,7 +89,7 @@ def remove_all_leftovers(out: Path) -> None:
     private = out / PRIVATE
     with suppress(OSError):
         for folder in filter(Path.is_dir, private.iterdir()):
-            _remove_unpublished(folder, out / PUBLIC / folder.name)
+            _remove_unpublished(folder, out / PUBLIC)
             remove_leftovers(folder)
     for path, _, _ in os.walk(private / "stages"):
         remove_leftovers(Path(path))
@@ -110,13 +110,15 @@ def remove_leftovers(folder: Path) -> None:
                         _remove(Path(entry.path))
 
 
-def _remove_unpublished(folder: Path, public: Path) -> None:
+def _remove_unpublished(folder: Path, releases: Path) -> None:
     """Remove the private files of a release whose process was killed before its publication."""
     mark = folder / UNPUBLISHED
     if not mark.exists():
         return
     with _owner_ended(folder) as ended:
-        if ended and public.exists():
+        # releases/SERIES/RELEASE, or releases/RELEASE of earlier versions
+        public = (releases / folder.name).exists() or any(releases.glob(f"*/{folder.name}"))
+        if ended and public:
             mark.unlink(missing_ok=True)
         elif ended:
             shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,7 @@ Guarantee:  a folder is accepted only if it has these three files, the certifica
 """
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
@@ -39,6 +39,9 @@ is refused."""
 
 LEDGER: Final = "ledger.parquet"
 """File name of the ledger in the private folder of a release."""
+
+LATEST: Final = "latest"
+"""Name of the link to the newest release of a series."""
 
 SHEET_TITLE: Final = "# Data sheet of "
 
@@ -225,9 +228,35 @@ def _sheet_failures(folder: Path, certificate: Mapping[str, Any], data_sheet: Sh
 
 
 def published_releases(out: Path, name: str) -> list[Path]:
-    """Folders of all published versions of the release `name` below the output folder `out`."""
-    folders = (out / "releases").glob(f"{name}-*") if (out / "releases").is_dir() else ()
+    """Folders of all published versions of the release `name` below the output folder `out`.
+
+    They are in `releases/NAME`; those of earlier versions of setanon in `releases`.
+    """
+    releases = out / "releases"
+    folders = [*releases.glob(f"{name}/{name}-*"), *releases.glob(f"{name}-*")]
     return sorted(folder for folder in folders if (folder / THREADS).is_file())
+
+
+def series_releases(folder: Path) -> list[Path]:
+    """Folders of the releases of a series, such as `releases/NAME`."""
+    return sorted(
+        path for path in folder.iterdir() if not path.is_symlink() and (path / THREADS).is_file()
+    )
+
+
+def series_failures(folder: Path, releases: Collection[Path]) -> list[str]:
+    """Messages about what a series must not have: it has its releases and the link `latest`."""
+    link = folder / LATEST
+    foreign = {*folder.iterdir()} - {link, *releases}
+    messages = []
+    if foreign:
+        messages.append(
+            f"the folder must have releases, {LATEST} and nothing else; {len(foreign)} are foreign "
+            "files, folders or links"
+        )
+    if not link.is_symlink() or link.readlink() not in {Path(each.name) for each in releases}:
+        messages.append(f"{LATEST} must be a link to a release of the folder; it is none")
+    return messages
 
 
 def sha256_of(path: Path) -> str:

@@ -72,7 +72,7 @@ def test_ui_shows_a_release_and_a_refused_release(browser, server, screenshots, 
     check(passed_checks_are_shown, CHECKS_PAGE)
     report_of_the_release_opens(browser, server, screenshots)
 
-    latest = (server.folder / "releases" / "latest").readlink()
+    latest = (server.folder / "releases" / "demo" / "latest").readlink()
     with open_page(browser, server) as page, invalid_threads(server.folder):
         page.goto(f"{server.url}/assets/demo/release")
         # Both at once: the gate does not depend on the checks.
@@ -82,7 +82,7 @@ def test_ui_shows_a_release_and_a_refused_release(browser, server, screenshots, 
     check(failed_check_is_red_and_states_the_violation, CHECKS_PAGE)
     check(refused_release_states_the_reason, f"/runs/{run}")
     check(graph_shows_the_failed_assets, GROUP_PAGE)
-    assert (server.folder / "releases" / "latest").readlink() == latest
+    assert (server.folder / "releases" / "demo" / "latest").readlink() == latest
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def small_release(tmp_path_factory):
 @pytest.fixture
 def small_copy(small_release, tmp_path):
     """The small release, copied into `tmp_path / "out"`; a test may change it."""
-    old, out = small_release.folder.parents[1], tmp_path / "out"
+    old, out = small_release.folder.parents[2], tmp_path / "out"
     shutil.copytree(old, out, symlinks=True)
     return replace(
         small_release,

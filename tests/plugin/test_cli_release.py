@@ -108,12 +108,12 @@ def out(released):
 
 
 def latest(out):
-    return (out / "releases" / "latest").readlink()
+    return (out / "releases" / "log" / "latest").readlink()
 
 
 def test_release_of_queries_has_exactly_these_columns(released):
     out, result = released
-    folder = (out / "releases" / "latest").resolve()
+    folder = (out / "releases" / "log" / "latest").resolve()
     assert columns(folder / "threads.parquet") == QUERIES
     assert folder.name.startswith("log-")
     assert str(folder) in result.stdout
@@ -125,7 +125,7 @@ def test_release_of_baskets_has_exactly_these_columns(tmp_path):
     out = tmp_path / "out"
     result = call("release", *baskets_by_line(tmp_path), "--k", 3, "--out", out)
     assert result.exit_code == 0, result.output
-    folder = (out / "releases" / "latest").resolve()
+    folder = (out / "releases" / "baskets" / "latest").resolve()
     assert columns(folder / "threads.parquet") == SETS
     assert folder.name.startswith("baskets-")
     assert "4 of them published" in result.stdout
@@ -221,7 +221,7 @@ def test_internal_error_exits_1_without_its_message(out, monkeypatch):
     step = "The stage anonymized_threads failed. Internal error: ValueError in broken"
     assert step in result.stderr
     monkeypatch.setattr(verify, "verify_folder", broken)
-    result = call("verify", out / "releases" / "latest", "--k", 3)
+    result = call("verify", out / "releases" / "log" / "latest", "--k", 3)
     assert result.exit_code == 1
     assert "Internal error: ValueError in broken" in result.stderr
     assert "during setanon verify (message withheld" in result.stderr

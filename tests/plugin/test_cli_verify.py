@@ -155,7 +155,9 @@ def test_empty_file_is_refused(release):
 def test_folder_without_a_release_exits_2_and_names_the_missing_file(tmp_path):
     result = call("verify", tmp_path, "--k", 3)
     assert result.exit_code == 2
-    assert "must be the folder of a release; it has no threads.parquet" in result.stderr
+    assert (
+        "must be the folder of a release, or of the releases of a name; it has no" in result.stderr
+    )
 
 
 def test_file_that_is_no_parquet_file_is_called_no_release(tmp_path):

@@ -24,7 +24,7 @@ def test_demo_is_released_and_a_sample_is_printed(tmp_path):
     sample = result.stdout.partition("Sample of the published threads:")[2].strip().splitlines()
     assert len(sample) == 5
     assert all(int(line.rpartition("(")[2].split()[0]) >= 4 for line in sample)
-    latest = tmp_path / "releases" / "latest"
+    latest = tmp_path / "releases" / "demo" / "latest"
     assert CliRunner().invoke(main, ["verify", str(latest), "--k", "4"]).exit_code == 0
     assert CliRunner().invoke(main, [*arguments, "--users", "0"]).exit_code == 2
 

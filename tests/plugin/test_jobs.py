@@ -188,7 +188,8 @@ TAMPERED = {
 @pytest.mark.parametrize(("root", "file", "change"), TAMPERED.values(), ids=TAMPERED.keys())
 def test_verify_job_refuses_a_tampered_release_without_retry(release_copy, root, file, change):
     name = latest_release(release_copy)
-    rewrite(Path(release_copy.out) / root / name / f"{file}.parquet", change)
+    [folder] = (Path(release_copy.out) / root).glob(f"**/{name}")
+    rewrite(folder / f"{file}.parquet", change)
     before = public_files(release_copy)
     result = run_verify_job(release_copy)
     assert not result.success
@@ -200,9 +201,7 @@ def test_verify_job_refuses_a_tampered_release_without_retry(release_copy, root,
 def test_release_is_verified_against_its_certificate_not_the_current_config(release_copy):
     result = run_verify_job(replace(release_copy, k=K + 1, min_owners=K + 1))
     assert result.success, result.failures
-    certificate = (
-        Path(release_copy.out) / "releases" / latest_release(release_copy) / "certificate.json"
-    )
+    certificate = releases_folder(release_copy) / latest_release(release_copy) / "certificate.json"
     claims = json.loads(certificate.read_text())
     certificate.write_text(json.dumps(claims | {"k": K + 1}, indent=2) + "\n")
     result = run_verify_job(release_copy)
@@ -211,7 +210,7 @@ def test_release_is_verified_against_its_certificate_not_the_current_config(rele
 
 
 def test_file_with_another_digest_is_refused_even_if_k_anonymous(release_copy):
-    folder = Path(release_copy.out) / "releases" / latest_release(release_copy)
+    folder = releases_folder(release_copy) / latest_release(release_copy)
     rewrite(folder / "threads.parquet", lambda table: table)
     result = run_verify_job(release_copy)
     assert not result.success
@@ -220,9 +219,7 @@ def test_file_with_another_digest_is_refused_even_if_k_anonymous(release_copy):
 
 @pytest.mark.parametrize("certificate_text", [None, "{", "[]", "{}", '{"k": "3", "min_owners": 3}'])
 def test_release_without_valid_certificate_is_refused(release_copy, certificate_text):
-    certificate = (
-        Path(release_copy.out) / "releases" / latest_release(release_copy) / "certificate.json"
-    )
+    certificate = releases_folder(release_copy) / latest_release(release_copy) / "certificate.json"
     certificate.unlink()
     if certificate_text is not None:
         certificate.write_text(certificate_text)

@@ -13,7 +13,6 @@ from setanon_dagster.gate.public_folder import (
     publish_folder,
     require_same_files,
     store_private_files,
-    switch_latest,
 )
 from setanon_dagster.storage.temporary import UNPUBLISHED
 
@@ -235,10 +234,3 @@ def test_only_changed_files_are_named():
     require_same_files({"a": True, "b": True})
     with pytest.raises(NotAnonymousError, match=r"replaced or changed b, c\. Nothing"):
         require_same_files({"a": True, "b": False, "c": False})
-
-
-def test_latest_is_a_link_that_is_replaced(tmp_path):
-    for name in ("first", "second"):
-        switch_latest(tmp_path, name)
-        assert (tmp_path / "latest").readlink().name == name
-    assert [path.name for path in tmp_path.iterdir()] == ["latest"]

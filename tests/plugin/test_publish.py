@@ -44,13 +44,13 @@ def test_release_has_its_files_modes_and_digest(tmp_path, form):
         release = publish_files(stage_files(tmp_path / "in", form), out, format=form)
     finally:
         os.umask(before)
-    folder = out / "releases" / release.name
+    folder = out / "releases" / "demo" / release.name
     digest = sha256((folder / "threads.parquet").read_bytes()).hexdigest()
     assert (release.folder, release.digest) == (folder, digest)
     assert release.name == f"demo-{digest[:12]}"
     assert latest_name(out) == release.name
     assert names_in(folder) == {path.name for path in release.files}
-    assert names_in(out / "releases") == {release.name, "latest"}
+    assert names_in(out / "releases" / "demo") == {release.name, "latest"}
     assert {mode(path) for path in release.files} == {0o644}
     assert {mode(path) for path in (tmp_path / "deep", out, folder, folder.parent)} == {0o755}
     assert {mode(release.private), mode(out / "private")} == {0o700}
@@ -287,21 +287,22 @@ def test_killed_publish_leaves_latest_unchanged_or_complete(tmp_path):
     assert {codes[n] for n in killed} == {9}
     seen = set()
     for n, code in codes.items():
-        releases = tmp_path / "outs" / str(n) / "releases"
-        latest = latest_name(releases.parent)
+        out = tmp_path / "outs" / str(n)
+        releases = out / "releases" / "demo"
+        latest = latest_name(out)
         release = {first.name: first, expected.name: expected}[latest]
         assert folder_state(releases / latest) == folder_state(release.folder)
         assert folder_state(releases / first.name) == folder_state(first.folder)
-        assert (releases.parent / "private" / latest / "ledger.parquet").is_file()
-        names = {path.name for path in releases.iterdir() if not path.name.startswith(".")}
+        assert (out / "private" / latest / "ledger.parquet").is_file()
+        names = names_in(releases)
         assert names <= {first.name, expected.name, "latest"}
         if expected.name in names:
             assert folder_state(releases / expected.name) == folder_state(expected.folder)
         assert code or latest == expected.name
         seen.add(latest)
         # The next run publishes, and removes all that is left.
-        publish_files(paths, releases.parent)
-        assert folder_state(releases.parent) == expected_state
+        publish_files(paths, out)
+        assert folder_state(out) == expected_state
     assert seen == {first.name, expected.name}
 
 
@@ -316,7 +317,7 @@ def test_ledger_with_wrong_users_is_refused(tmp_path):
         publish_files(paths, tmp_path / "out")
 
     assert not any(canary in str(caught.value) for canary in CANARIES)
-    assert not (tmp_path / "out" / "releases" / "latest").exists()
+    assert names_in(tmp_path / "out" / "releases") == set()
 
 
 def test_certificate_and_data_sheet_state_that_records_are_counted(tmp_path):

@@ -79,7 +79,7 @@ def try_to_publish(paths, out):
         publish_files(paths, out)
     except SetanonError:
         # An attacker may write into a hidden folder while it is removed; the next run removes it.
-        assert [path.name for path in (out / "releases").glob("[!.]*")] == []
+        assert [path.name for path in (out / "releases").glob("[!.]*/*")] == []
 
 
 @pytest.fixture
@@ -99,9 +99,11 @@ def check_swap(tmp_path, monkeypatch, small_release):
         try_to_publish(stage_files(tmp_path / "in"), out)
         # After the last step there is no staged file any more.
         assert swapped or step[1] in {"fsync_folder", "switch_latest", "store_private_files"}
-        if (out / "releases" / "latest").exists():
+        if (out / "releases" / "demo" / "latest").exists():
             private = out / "private" / small_release.name
-            assert folder_state(out / "releases" / "latest") == folder_state(small_release.folder)
+            assert folder_state(out / "releases" / "demo" / "latest") == folder_state(
+                small_release.folder
+            )
             assert folder_state(private) == folder_state(small_release.private)
 
     return check
@@ -175,7 +177,7 @@ def test_folder_replaced_just_before_its_rename_is_removed_again(tmp_path, monke
     monkeypatch.setattr(public_folder, "fsync_folder", fsync)
     with pytest.raises(NotAnonymousError, match="replaced or changed"):
         publish_files(stage_files(tmp_path / "in"), tmp_path / "out")
-    assert {path.name for path in releases.iterdir()} == {first.name, "latest"}
+    assert {path.name for path in releases.glob("*/*")} == {first.name, "latest"}
 
 
 @pytest.mark.slow
@@ -199,7 +201,7 @@ def test_files_swapped_all_the_time_are_not_published(tmp_path, small_release):
         finally:
             stop.set()
             attacker.join()
-        for path in (out / "releases").glob("[!.]*/threads.parquet"):
+        for path in (out / "releases").glob("*/[!.]*/threads.parquet"):
             assert path.read_bytes() == small_release.files[0].read_bytes()
 
 

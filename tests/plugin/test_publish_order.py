@@ -113,10 +113,10 @@ def test_private_files_are_on_disk_before_publication(tmp_path, monkeypatch):
     assert index(("renamed", release.private)) < public
     assert index(("fsynced", release.private)) < public
     assert index(("fsynced", release.private.parent)) < public
-    latest = index(("renamed", out / "releases" / "latest"))
+    latest = index(("renamed", out / "releases" / "demo" / "latest"))
     assert public < latest
-    assert ("fsynced", out / "releases") in events[public:latest]
-    assert ("fsynced", out / "releases") in events[latest:]
+    assert ("fsynced", out / "releases" / "demo") in events[public:latest]
+    assert ("fsynced", out / "releases" / "demo") in events[latest:]
 
 
 def test_failure_to_store_private_files_stops_the_release(tmp_path, monkeypatch, small_copy):
@@ -129,7 +129,7 @@ def test_failure_to_store_private_files_stops_the_release(tmp_path, monkeypatch,
     with pytest.raises(OSError, match="No space"):
         publish_files(paths, tmp_path / "out")
     assert latest_name(tmp_path / "out") == small_copy.name
-    assert {path.name for path in (tmp_path / "out" / "releases").iterdir()} == {
+    assert {path.name for path in (tmp_path / "out" / "releases" / "demo").iterdir()} == {
         small_copy.name,
         "latest",
     }

@@ -80,7 +80,7 @@ def test_counts_of_a_real_release_equal_its_certificate(finished_release):
     from support.release_runs import stored_path
 
     config, _ = finished_release
-    latest = (Path(config.out) / "releases" / "latest").resolve()
+    latest = (Path(config.out) / "releases" / config.name / "latest").resolve()
     certificate = json.loads(
         (config.private / latest.resolve().name / "certificate.json").read_text()
     )

@@ -16,7 +16,7 @@ PROMISES = {
 
 @pytest.mark.parametrize("form", PROMISES)
 def test_summary_says_whether_lists_or_only_sets_are_anonymous(tmp_path, form):
-    folder = tmp_path / "releases" / "demo-1"
+    folder = tmp_path / "releases" / "demo" / "demo-1"
     folder.mkdir(parents=True)
     output = io.StringIO()
     certificate = {

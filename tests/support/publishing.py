@@ -89,8 +89,8 @@ def folder_state(folder):
     }
 
 
-def latest_name(out):
-    return str((out / "releases" / "latest").readlink())
+def latest_name(out, name="demo"):
+    return str((out / "releases" / name / "latest").readlink())
 
 
 def modify(paths, stage, change):

@@ -155,7 +155,7 @@ def modify_stage(config, stage, change):
 
 
 def releases_folder(config):
-    return Path(config.out) / "releases"
+    return Path(config.out) / "releases" / config.name
 
 
 def latest_release(config):

@@ -102,7 +102,7 @@ class Server:
     @property
     def certificate(self) -> dict[str, Any]:
         """Certificate of the latest release."""
-        name = (self.folder / "releases" / "latest").resolve().name
+        name = (self.folder / "releases" / "demo" / "latest").resolve().name
         path = self.folder / "private" / name / "certificate.json"
         read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return read
@@ -110,7 +110,7 @@ class Server:
     @property
     def report(self) -> Path:
         """Path of the latest release's report."""
-        name = (self.folder / "releases" / "latest").resolve().name
+        name = (self.folder / "releases" / "demo" / "latest").resolve().name
         return self.folder / "private" / name / "report.html"
 
 
