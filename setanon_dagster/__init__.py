@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from setanon_dagster.component import SetanonReleaseComponent
     from setanon_dagster.config import ReleaseConfig
     from setanon_dagster.definitions import build_setanon_definitions
+    from setanon_dagster.executor import release_executor
     from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
     from setanon_dagster.io_manager import DuckDBParquetStorage, StoredFile
     from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
@@ -48,6 +49,7 @@ __all__ = [
     "partitions_definition",
     "publish",
     "read_source",
+    "release_executor",
     "release_job",
     "release_schedule",
     "source_sensor",
@@ -63,6 +65,7 @@ MODULES: Final = {
     "component": ("SetanonReleaseComponent",),
     "config": ("ReleaseConfig",),
     "definitions": ("build_setanon_definitions",),
+    "executor": ("release_executor",),
     "gate.publish": ("Published", "ReleaseSpec", "StageFiles", "publish"),
     "io_manager": ("DuckDBParquetStorage", "StoredFile"),
     "jobs": ("release_job", "release_schedule", "source_sensor", "verify_job"),

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 import dagster as dg
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from pyarrow.parquet import read_metadata
 
 from setanon_core.errors import InvalidParameterError
 from setanon_core.runtime.progress import listen_to_progress
@@ -24,6 +25,7 @@ from setanon_dagster.engines.choose import (
 )
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark import SparkEngine
+from setanon_dagster.executor import STEP_TAGS
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.redaction import redact_errors
@@ -43,6 +45,7 @@ from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.storage.temporary import remove_all_leftovers, temporary_folder
 from setanon_dagster.translator import SetanonTranslator, asset_specs
+from setanon_dagster.verifier.release_folder import THREADS
 
 READ_RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
 """Reading is retried if the source is temporarily unavailable. A refused release is not."""
@@ -92,6 +95,7 @@ def _stored_assets(
         name=f"{config.name}__{stages[0]}",
         outs={stage: dg.AssetOut.from_spec(specs[stage], io_manager_key=key) for stage in stages},
         partitions_def=specs[stages[0]].partitions_def,
+        op_tags=STEP_TAGS,
         **options,
     )
 
@@ -248,6 +252,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         # `publish` writes the files, so the IO manager has nothing to store.
         outs={"release": dg.AssetOut.from_spec(specs["release"], dagster_type=dg.Nothing)},
         partitions_def=specs["release"].partitions_def,
+        op_tags=STEP_TAGS,
     )
     def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
         partition = _partition_key(context)
@@ -275,7 +280,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             keys.RELEASE: published.name,
             keys.FOLDER: dg.MetadataValue.path(published.folder),
             keys.SHA256: published.digest,
-            "dagster/row_count": published.verdict.records,
+            "dagster/row_count": read_metadata(published.folder / THREADS).num_rows,
         }
         return dg.Output(None, metadata=metadata)
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import dagster as dg
 
 from setanon_core.params import Format, Params
+from setanon_dagster.executor import STEP_TAGS
 from setanon_dagster.metadata_keys import LINES, OUTSIDE
 from setanon_dagster.quality.gx_worker import validate
 from setanon_dagster.quality.promises import ReleasePromises, promised_checks
@@ -144,6 +145,7 @@ def _definition(  # noqa: PLR0913, PLR0917 - the first three are bound by the ca
         specs=specs,
         ins={stage: keys[stage] for stage in stages},
         can_subset=False,
+        op_tags=STEP_TAGS,
     )(step)
 
 

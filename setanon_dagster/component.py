@@ -59,7 +59,14 @@ class ScaffoldParams(BaseModel):
         plain = re.sub(r"[^a-z0-9]+", "_", folder.lower()).strip("_")
         default = plain if plain[:1].isalpha() else f"release_{plain}".strip("_")
         source = {"uri": self.source, "kind": self.kind}
-        return {"name": self.name or default, "source": source, "k": self.k, "out": self.out}
+        return {
+            "name": self.name or default,
+            "source": source,
+            "k": self.k,
+            "out": self.out,
+            # Not the default, which must fit into projects that have an executor of their own.
+            "in_process": True,
+        }
 
 
 class ReleaseScaffolder(dg.Scaffolder[ScaffoldParams]):
@@ -185,6 +192,7 @@ def load(context: dg.ComponentLoadContext) -> {name}:
         source=Source({source}),
         k={attributes["k"]!r},
         out={attributes["out"]!r},
+        in_process={attributes["in_process"]!r},
     )
 """
 

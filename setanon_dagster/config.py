@@ -91,6 +91,12 @@ class ReleaseConfig(PublishedParams):
     cron: str = "0 6 * * *"
     """When the schedule starts a release; the schedule is off until you start it."""
 
+    in_process: bool = False
+    """Materialize assets in one process, not one per step, also among other definitions.
+
+    false if other definitions set an executor: a code location has only one.
+    """
+
     owners: tuple[str, ...] = ()
     """Owners of the assets: e-mail addresses, or team:name."""
 

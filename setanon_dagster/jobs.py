@@ -76,8 +76,6 @@ def source_sensor(config: ReleaseConfig, job: Job) -> dg.SensorDefinition:
         description="Starts the release job when a source file appears or changes.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if config.upstream is not None:
-            return dg.SkipReason("The source is an asset; automation conditions apply.")
         try:
             fingerprint = _source_fingerprint(config)
         except (SetanonError, OSError) as error:

@@ -103,6 +103,15 @@ def test_asset_is_stored_as_a_private_file_with_its_columns(finished_release, st
     assert stored_table(config, stage).column_names == list(COLUMNS[stage])
 
 
+def test_row_count_of_a_release_is_its_rows_not_its_threads(tmp_path):
+    typed = [(8, "pine straw"), (9, "pine straw mulch")]
+    rows = [(u, f"2006-03-01 0{hour}:00:00", q) for u in ("ann", "bob", "cem") for hour, q in typed]
+    config = release_config(tmp_path, rows)
+    metadata = materialize(config).metadata
+    assert metadata["ledger"]["dagster/row_count"] == 3
+    assert metadata["release"]["dagster/row_count"] == len(published_table(config)) == 6
+
+
 def test_release_has_the_known_result_and_metadata_names_its_folder(finished_release):
     config, result = finished_release
     metadata = result.metadata["release"]

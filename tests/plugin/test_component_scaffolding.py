@@ -10,7 +10,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 from pydantic import ValidationError
 from support.components import STAGES, TYPE, component
 
-from setanon_dagster import ReleaseConfig, SetanonReleaseComponent, Source
+from setanon_dagster import ReleaseConfig, SetanonReleaseComponent, Source, release_executor
 
 # Warnings of Dagster whenever it loads YAML.
 pytestmark = [
@@ -26,8 +26,9 @@ def test_scaffolded_release_loads_with_all_definitions():
         )
         with sandbox.load_component_and_build_defs(path) as (loaded, defs):
             assert loaded.release == ReleaseConfig(
-                name="searches", source=Source("data/log.tsv"), k=4, out="out"
+                name="searches", source=Source("data/log.tsv"), k=4, out="out", in_process=True
             )
+            assert defs.executor is release_executor
             graph = defs.resolve_asset_graph()
             assert {key.path[-1] for key in graph.get_all_asset_keys()} == STAGES
             assert {key.path[0] for key in graph.get_all_asset_keys()} == {"searches"}
@@ -47,7 +48,17 @@ def test_scaffolded_file_lists_every_parameter_once_and_sets_only_the_given_ones
     names = [field.name for owner in (ReleaseConfig, Source) for field in fields(owner)]
     assert sorted(listed) == sorted([*names, "type", "attributes"])
     active = {line.split(":")[0].strip() for line in lines if line and "#" not in line}
-    assert active == {"type", "attributes", "name", "source", "uri", "kind", "k", "out"}
+    assert active == {
+        "type",
+        "attributes",
+        "name",
+        "source",
+        "uri",
+        "kind",
+        "k",
+        "out",
+        "in_process",
+    }
 
 
 def _is_comment(line):
@@ -63,7 +74,7 @@ def test_commented_defaults_of_a_scaffolded_file_are_the_real_defaults():
             encoding="utf-8",
         )
         with sandbox.load_component_and_build_defs(path.parent) as (loaded, _):
-            assert loaded.release == component().release
+            assert loaded.release == component(in_process=True).release
 
 
 @pytest.mark.filterwarnings("ignore::dagster.PreviewWarning")
@@ -100,4 +111,5 @@ def test_release_is_appended_to_an_existing_file(tmp_path):
         "source": {"uri": "data/log.tsv", "kind": "log"},
         "k": 3,
         "out": "out",
+        "in_process": True,
     }

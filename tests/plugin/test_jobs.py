@@ -140,9 +140,9 @@ def test_sensor_with_partitions_requests_the_last_one(tmp_path):
     assert (requests, message) == ([], "No partition has ended yet.")
 
 
-def test_sensor_of_an_upstream_asset_requests_nothing(tmp_path):
-    requests, message, _ = evaluate_sensor(release_config(tmp_path, None, upstream="team/queries"))
-    assert (requests, message) == ([], "The source is an asset; automation conditions apply.")
+def test_release_of_an_upstream_asset_has_no_sensor(tmp_path):
+    defs = definitions_of(release_config(tmp_path, None, upstream="team/queries"))
+    assert not defs.sensors
 
 
 def run_verify_job(config):
