@@ -28,6 +28,7 @@ from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.executor import STEP_TAGS
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
+from setanon_dagster.pipes.submit import submit_stage
 from setanon_dagster.redaction import redact_errors
 from setanon_dagster.release_metadata import release_metadata
 from setanon_dagster.report.build import write_release_report
@@ -177,8 +178,11 @@ def _threads_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     ) -> Iterator[dg.Output[StoredFile]]:
         with _open_engine(config, context, open_configured(config)) as engine:
             with redact_errors():
-                raw = engine.read(str(raw_log))
-                file = _store(engine, threads_stream(engine, raw, config.params()))
+                if config.spark_submit:
+                    file = submit_stage(context, config, "threads", raw_log, engine.folder)
+                else:
+                    raw = engine.read(str(raw_log))
+                    file = _store(engine, threads_stream(engine, raw, config.params()))
                 counts = _count(config, file, thread_counts)
             yield dg.Output(file, "threads", metadata=counts)
 
@@ -196,11 +200,14 @@ def _clusters_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     ) -> Iterator[dg.Output[StoredFile]]:
         with _open_engine(config, context, open_configured(config)) as engine:
             with redact_errors():
-                rows = engine.read(str(source))
-                if has_threads:
+                if config.spark_submit:
+                    file = submit_stage(context, config, "clusters", source, engine.folder)
+                elif has_threads:
+                    rows = engine.read(str(source))
                     file = _store(engine, clusters_stream(engine, rows, config.params()))
                 else:
-                    file = _store(engine, basket_clusters_table(rows.to_arrow_table()))
+                    baskets = engine.read(str(source)).to_arrow_table()
+                    file = _store(engine, basket_clusters_table(baskets))
                 counts = _count(config, file, partial(cluster_counts, p=config.p))
             yield dg.Output(file, "clusters", metadata=counts)
 

@@ -70,6 +70,10 @@ class ReleaseConfig(PublishedParams):
     spark_settings: tuple[str, ...] = ()
     """Settings of Spark, such as spark.executor.memory=4g."""
 
+    spark_submit: tuple[str, ...] = ()
+    """Command that runs threads and clusters on a cluster elsewhere, by Dagster Pipes, such as
+    [spark-submit, --master, yarn]; []: this process connects to spark_master."""
+
     workers: Annotated[int, AtLeast(1)] = 1
     """Processes that share the work on a large log; the number does not change the release."""
 
@@ -119,6 +123,11 @@ class ReleaseConfig(PublishedParams):
             raise InvalidParameterError(
                 "every entry of spark_settings must be name=value, such as "
                 f"spark.executor.memory=4g; {unassigned} have no =."
+            )
+        if self.spark_submit and self.engine != "spark":
+            raise InvalidParameterError(
+                "engine must be spark to submit stages by spark_submit; got 'embedded'. Set "
+                "engine: spark, or leave spark_submit out."
             )
         if self.source.kind == "baskets":
             if self.engine == "spark":

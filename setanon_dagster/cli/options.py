@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NOT_OPTIONS: Final = frozenset(
     # Arguments of the commands, and the Dagster-only parameters.
     {"uri", "source", "out", "upstream", "partition", "start", "cron", "owners"}
-    | {"spark_settings", "in_process"}
+    | {"spark_settings", "spark_submit", "in_process"}
 )
 
 RELEASE_ONLY: Final = frozenset(

@@ -36,8 +36,13 @@ def open_spark(config: ReleaseConfig) -> Iterator[SparkEngine]:
 @contextmanager
 def open_configured(config: ReleaseConfig) -> Iterator[EmbeddedEngine | SparkEngine]:
     """The engine for the stages that every engine runs: threads and clusters."""
-    with open_embedded(config) if config.engine == "embedded" else open_spark(config) as engine:
+    with open_spark(config) if connects_to_spark(config) else open_embedded(config) as engine:
         yield engine
+
+
+def connects_to_spark(config: ReleaseConfig) -> bool:
+    """Whether this process is the driver of Spark, instead of a submitted one, or none."""
+    return config.engine == "spark" and not config.spark_submit
 
 
 @contextmanager
@@ -46,7 +51,7 @@ def use_configured_executor(config: ReleaseConfig, threads: int) -> Iterator[Non
 
     Spark is started for several places only: one place is one call.
     """
-    if config.engine == "embedded" or count_places(threads) == 1:
+    if not connects_to_spark(config) or count_places(threads) == 1:
         with use_processes(config.workers, threads):
             yield
         return

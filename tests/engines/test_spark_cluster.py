@@ -162,26 +162,35 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
     assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
 
 
+def spark_submit():
+    """PySpark's own command."""
+    import pyspark
+
+    command = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    return (str(command), "--master", "local[2]", "--conf", f"spark.driver.host={HOST}")
+
+
 def test_release_with_the_engine_spark_publishes_the_bytes_of_the_embedded_engine(
     tmp_path, monkeypatch
 ):
     skip_without_spark()
     monkeypatch.setenv("SETANON_SECRET", "made up for a test")
     monkeypatch.setattr(plan, "PLACE", 4)  # several places: Spark groups them
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    settings = tuple(f"{name}={value}" for name, value in QUICK.items())
+    engines = {
+        "embedded": {},
+        "spark": {"engine": "spark", "spark_master": "local[2]", "spark_settings": settings},
+        "submitted": {"engine": "spark", "spark_submit": spark_submit()},
+    }
     files = {}
-    for engine in ("embedded", "spark"):
-        settings = tuple(f"{name}={value}" for name, value in QUICK.items())
-        config = release_config(
-            tmp_path,
-            out=str(tmp_path / engine),
-            engine=engine,
-            spark_master="local[2]",
-            spark_settings=settings,
-        )
+    for name, parameters in engines.items():
+        config = release_config(tmp_path, out=str(tmp_path / name), **parameters)
         assert run_release(config).success
         published = [path for path in config.folder.rglob("*.parquet") if path.is_file()]
-        files[engine] = {
+        files[name] = {
             str(path.relative_to(config.folder)): path.read_bytes() for path in published
         }
     assert len(files["embedded"]) > 5
     assert files["spark"] == files["embedded"]
+    assert files["submitted"] == files["embedded"]
