@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final
 
-from dagster_pipes import open_dagster_pipes
+from dagster_pipes import PipesCliArgsParamsLoader, open_dagster_pipes
 
 from setanon_core.errors import SetanonError
 from setanon_core.params import ReleaseParams
@@ -56,11 +56,12 @@ def _submitted_session() -> Any:  # noqa: ANN401 - PySpark is not part of a deve
 
 
 def main(run: Callable[[Mapping[str, Any]], dict[str, int | str]] = run_stage) -> None:
-    """Run the stage that Dagster asks for, and report the outcome.
+    """Run the stage that Dagster asks for, and report the outcome, with exit code 0.
 
-    An error is reported with exit code 0: Dagster does not pass on the reports of other codes.
+    Other exit codes are those of the command, which has nothing to report.
     """
-    with open_dagster_pipes() as pipes:
+    arguments = PipesCliArgsParamsLoader()  # type: ignore[no-untyped-call]
+    with open_dagster_pipes(params_loader=arguments) as pipes:
         try:
             report = run(pipes.extras)
         except SetanonError as error:

@@ -5,13 +5,14 @@ Guarantee:  a process that ends without a report fails the stage, also with exit
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import file_digest
+from itertools import chain
 from pathlib import Path
+from subprocess import run
 from typing import Any, Final
 
 import dagster as dg
-from dagster._core.errors import DagsterPipesExecutionError  # it has no public name
 from pyarrow import ArrowInvalid, parquet
 
 from setanon_core.errors import SetanonError
@@ -30,37 +31,52 @@ def submit_stage(
 ) -> StoredFile:
     """Run a stage by the command `spark_submit`; the cluster must share the private `folder`."""
     target = folder / f"{stage}.parquet"
-    try:
-        reports = _run(
-            context,
-            [*config.spark_submit, SCRIPT],
-            stage=stage,
-            source=str(source),
-            target=str(target),
-            parameters=config.certified_parameters(),
-            memory_limit=config.memory_limit,
-        )
-    except OSError as error:
-        raise SubmittedStageError(
-            "spark_submit must be a command of this machine; it could not be started "
-            f"({type(error).__name__}). Write its path, such as /opt/spark/bin/spark-submit."
-        ) from None
-    except DagsterPipesExecutionError:
-        raise SubmittedStageError(
-            "the command of spark_submit must end with exit code 0; it failed. Read its output in "
-            "the log of this step."
-        ) from None
-    return accept_file(target, reports)
+    extras = {
+        "stage": stage,
+        "source": str(source),
+        "target": str(target),
+        "parameters": config.certified_parameters(),
+        "memory_limit": config.memory_limit,
+    }
+    return accept_file(target, _run(context, config.spark_submit, extras, folder))
 
 
-def _run(context: dg.AssetExecutionContext, command: list[str], **extras: Any) -> Sequence[Any]:  # noqa: ANN401
-    """Run a command that gets `extras`; return what it reported."""
+def _run(
+    context: dg.AssetExecutionContext,
+    command: Sequence[str],
+    extras: Mapping[str, Any],
+    folder: Path,
+) -> Sequence[Any]:
+    """Run a command that gets `extras` by files in a folder; return what it reported.
+
+    The paths of the files are arguments, not environment variables: a command such as ssh, or
+    spark-submit in cluster mode, does not pass on the environment.
+    """
     with warnings.catch_warnings():
-        # Dagster's client of Pipes uses previews, and a deprecated name of the context.
+        # Dagster's own session of Pipes uses previews, and a deprecated name of the context.
         warnings.simplefilter("ignore", dg.PreviewWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
-        client = dg.PipesSubprocessClient()
-        return client.run(context=context, command=command, extras=extras).get_custom_messages()
+        with dg.open_pipes_session(
+            context,
+            dg.PipesFileContextInjector(str(folder / "pipes_context")),
+            dg.PipesFileMessageReader(str(folder / "pipes_messages")),
+            extras,
+        ) as session:
+            paths = chain.from_iterable(session.get_bootstrap_cli_arguments().items())
+            try:
+                code = run([*command, SCRIPT, *paths], check=False).returncode  # noqa: S603 - as configured
+            except OSError as error:
+                raise SubmittedStageError(
+                    "spark_submit must be a command of this machine; it could not be started "
+                    f"({type(error).__name__}). Write its path, such as "
+                    "/opt/spark/bin/spark-submit."
+                ) from None
+        if code != 0:
+            raise SubmittedStageError(
+                "the command of spark_submit must end with exit code 0; it ended with "
+                f"{code}. Read its output in the log of this step."
+            )
+        return session.get_custom_messages()
 
 
 def accept_file(target: Path, reports: Sequence[Any]) -> StoredFile:
