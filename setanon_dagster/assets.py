@@ -54,6 +54,10 @@ READ_RETRIES: Final = dg.RetryPolicy(max_retries=2, delay=5)
 COST_COUNTS: Final = ("additions", "deletions", "respellings", "retained")
 """Columns of the cost report that are shown as metadata, beside the factor."""
 
+PUBLISHED: Final = "published"
+EMPTY: Final = "empty: nothing is left to publish of this partition"
+"""States of a release: a quiet day, of which nothing can be published, is not an error."""
+
 OpenedEngine = TypeVar("OpenedEngine", EmbeddedEngine, EmbeddedEngine | SparkEngine)
 
 Specs = Mapping[str, dg.AssetSpec]
@@ -116,7 +120,8 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
                 result = _read(config, _time_window(context), connection, **upstream)
-                _check_users(config.k, result.accepted)
+                if _partition_key(context) is None:
+                    _check_users(config.k, result.accepted)
             counts: dict[str, int | str] = {
                 keys.LINES: result.lines,
                 keys.ACCEPTED: result.accepted_lines,
@@ -156,7 +161,8 @@ def _read(
 def _check_users(k: int, accepted: DuckDBPyRelation) -> None:
     """Raise if there are fewer users than k: no later stage could publish anything.
 
-    Without any user, the check of usable rows fails, and the rejected rows are stored.
+    Without any user, the check of usable rows fails, and the rejected rows are stored. A partition
+    may have fewer users, or none: nothing is published for it.
     """
     column = "user" if "user" in accepted.columns else "record"
     query = f'count(DISTINCT "{column}") AS n'
@@ -263,6 +269,9 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     )
     def release(context: dg.AssetExecutionContext, **files: Path) -> dg.Output[None]:
         partition = _partition_key(context)
+        if partition is not None and _has_no_rows(files["anonymized_threads"]):
+            context.log.info("Nothing is left of this partition: it has no release.")
+            return dg.Output(None, metadata={keys.STATE: EMPTY, "dagster/row_count": 0})
         # Verifies the file to be published, whether or not asset checks have run.
         with redact_errors():
             published = publish(
@@ -284,6 +293,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             context.log.warning(warning)
         metadata = {
             **_report_metadata(config, published, files, context),
+            keys.STATE: PUBLISHED,
             keys.RELEASE: published.name,
             keys.FOLDER: dg.MetadataValue.path(published.folder),
             keys.SHA256: published.digest,
@@ -292,6 +302,12 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         return dg.Output(None, metadata=metadata)
 
     return release
+
+
+def _has_no_rows(file: Path) -> bool:
+    """Whether a stage is empty; only its footer is read."""
+    with redact_errors():
+        return bool(read_metadata(file).num_rows == 0)
 
 
 def _report_metadata(

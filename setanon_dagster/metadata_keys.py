@@ -40,6 +40,7 @@ RETAINED: Final = f"{PREFIX}retained"
 FACTOR: Final = f"{PREFIX}factor"
 
 # release
+STATE: Final = f"{PREFIX}state"
 RELEASE: Final = f"{PREFIX}release"
 FOLDER: Final = f"{PREFIX}folder"
 SHA256: Final = f"{PREFIX}sha256"

@@ -27,6 +27,7 @@ LOGGER: Final = "setanon"
 INTERRUPTED: Final = "DagsterExecutionInterruptedError"
 
 NOT_PUBLISHED: Final = "Nothing was published, and the latest release is unchanged."
+NOTHING_LEFT: Final = "Set k to a lower value, or add data of more users."
 MAYBE_PUBLISHED: Final = "The latest release is the old one or the new one, complete and verified."
 """For an interrupted gate: it replaces the latest release in one atomic step."""
 
@@ -178,7 +179,8 @@ class _EventHandler(logging.Handler):
         if self.interrupts.received() or (data.error and data.error.cls_name == INTERRUPTED):
             return f"The run was stopped in the stage {stage}. {state}"
         if failed := [name for name, passed in self.checks.get(stage, ()) if not passed]:
-            return f"All checks must pass; {', '.join(failed)} did not. {state}"
+            remedy = f" {NOTHING_LEFT}" if "something_is_left" in failed else ""
+            return f"All checks must pass; {', '.join(failed)} did not. {state}{remedy}"
         error = "an error" if data.error is None else data.error.cls_name
         return (
             f"{INTERNAL_ERROR} {error} in the stage {stage} (message withheld, it may contain "

@@ -247,6 +247,23 @@ class ExpectEditsToMatchTheCostReport(CountsExpectation):
         }
 
 
+class ExpectSomethingToBeLeft(CountsExpectation):
+    """Expect threads to publish, unless the release is a partition, which may be empty."""
+
+    may_be_empty: bool = pydantic.Field(
+        default=False, description="Whether the release is a partition."
+    )
+    success_keys = ("may_be_empty",)
+    promise = "something_is_left"
+    counts = ("threads", "left")
+
+    def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
+        """Count one violation if nothing is left, or more than there was."""
+        threads, left = int(batch["threads"].sum()), int(batch["left"].sum())
+        wrong = left > threads or (left == 0 and not self.may_be_empty)
+        return {"threads": threads, "left": left, "violations": int(wrong) + len(batch) - 1}
+
+
 def _shared_by_k(batch: pd.DataFrame, shared: str, k: int) -> dict[str, int]:
     """Count sets or lists, and threads with one of too few users.
 

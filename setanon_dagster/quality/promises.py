@@ -14,6 +14,7 @@ PROMISES: Final[Mapping[str, str]] = {
     "no_user_or_time_column": "The columns are those of the format $format: no user, no time.",
     "every_row_is_accounted_for": "Every row of a stage is passed on, rejected or withdrawn.",
     "edits_match_the_cost_report": "A recount of the edits gives the numbers of the cost report.",
+    "something_is_left": "Threads are left to publish; only a partition may be empty.",
 }
 """Name and description of each check; Dagster and the Data Docs show both."""
 
@@ -38,3 +39,5 @@ class ReleasePromises:
     k: int
     min_owners: int
     format: Format
+    may_be_empty: bool = False
+    """Whether nothing may be left to publish: for partitions only."""

@@ -93,6 +93,14 @@ def entry_counts(connection: Connection, form: Format) -> "pd.DataFrame":
     ).df()
 
 
+def left_counts(connection: Connection, form: Format) -> "pd.DataFrame":
+    """Threads of the source, and those that are left to publish."""
+    create_row_counts(connection, form)
+    return connection.execute(
+        "SELECT (SELECT count(*) FROM clusters) AS threads, threads AS left FROM row_counts"
+    ).df()
+
+
 def column_types(connection: Connection) -> "pd.DataFrame":
     """Name and type of each column of the stage that is published."""
     return connection.execute(

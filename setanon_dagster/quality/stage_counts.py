@@ -92,7 +92,9 @@ LINE_CHECKS: Final[Mapping[str, StageCheck]] = {
         "Every line that was read was accepted, rejected or outside the partition, once.",
         ("doubtful", "unexplained"),
     ),
-    "some_rows_are_usable": StageCheck("The source has usable rows.", ("empty",)),
+    "some_rows_are_usable": StageCheck(
+        "The source has usable rows; only a partition may have none.", ("empty",)
+    ),
 }
 THREAD_CHECKS: Final[Mapping[str, StageCheck]] = {
     "every_row_is_in_one_thread": StageCheck(

@@ -17,6 +17,7 @@ from setanon_dagster.quality.release_counts import (
     column_types,
     edit_counts,
     entry_counts,
+    left_counts,
     list_counts,
     owner_counts,
     stage_rows,
@@ -101,6 +102,7 @@ def _batches(
         "no_user_or_time_column": lambda: column_types(connection),
         "every_row_is_accounted_for": lambda: stage_rows(connection, form, k),
         "edits_match_the_cost_report": lambda: edit_counts(connection, form, k),
+        "something_is_left": lambda: left_counts(connection, form),
     }
     return {name: counts[name] for name in promised_checks(form)}
 
@@ -119,6 +121,7 @@ def _expectations(promises: ReleasePromises) -> dict[str, "Expectation"]:
         "no_user_or_time_column": custom.ExpectOnlyColumnsOfTheRelease(format=promises.format),
         "every_row_is_accounted_for": custom.ExpectEveryRowToBeAccountedFor(),
         "edits_match_the_cost_report": custom.ExpectEditsToMatchTheCostReport(),
+        "something_is_left": custom.ExpectSomethingToBeLeft(may_be_empty=promises.may_be_empty),
     }
 
 

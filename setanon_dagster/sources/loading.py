@@ -171,7 +171,7 @@ class RowLoader:
         self.outside_window += self.connection.execute(outside, [*self.window]).fetchall()[0][0]
 
     def result(self, encodings: tuple[Encoding, ...] = ()) -> ReadResult:
-        """The loaded rows; refuse a source without a usable row, or counts that do not add up."""
+        """The loaded rows; refuse a source without usable rows, or counts that do not add up."""
         self._merge_spellings()
         count = "count(DISTINCT line)" if self.source.layout == "lines" else "count(*)"
         counts = Counter(
@@ -217,7 +217,10 @@ class RowLoader:
         ).fetchall()
 
     def _check_counts(self, accepted: int, reasons: dict[str, int]) -> None:
-        """Check that no line is lost or counted twice, and that the source has a usable row."""
+        """Check that no line is lost or counted twice, and that the source has a usable row.
+
+        With a window, a source without any line is accepted: nobody has searched.
+        """
         rejected = sum(reasons.values())
         if accepted + rejected + self.outside_window != self.lines:
             raise SetanonError(
@@ -225,7 +228,7 @@ class RowLoader:
                 f"lines, {accepted} were accepted, {rejected} rejected and {self.outside_window} "
                 "outside. Nothing was returned; please report this."
             )
-        if not accepted and not self.outside_window:
+        if not accepted and not self.outside_window and (self.lines or self.window is None):
             why = ", ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "none"
             raise MalformedInputError(
                 f"{self.source.name} must have a usable row; none of its {self.lines} lines is "

@@ -43,7 +43,7 @@ def read_source(
 
     The rows are stored in a temporary table of the connection. `user_names` says which spellings
     are one user; the rows of a user get the first of them. A source without any usable row is
-    refused.
+    refused, except one without lines if there is a window.
     """
     if connection is None:
         connection = _connect()

@@ -155,14 +155,15 @@ def test_rejected_lines_are_counted_by_reason(tmp_path):
     source = gzip_csv_with_other_columns(tmp_path, rows)
     options = ["--k", 3, "--max-rejected", 0.2]
     result = call("release", *source, *options, "--out", tmp_path / "out")
-    assert "1 lines (time unreadable 1)" in result.stdout
+    assert "1 of them rejected: time unreadable 1" in result.stdout
 
 
 def test_refused_release_exits_1_and_leaves_latest_unchanged(out):
     before = latest(out)
     result = call("release", out.parent / "log.tsv", "--k", 6, "--out", out)
     assert result.exit_code == 1
-    assert "Error: k = 6 must leave something to publish; 11 threads were" in result.stderr
+    assert "Error: All checks must pass; something_is_left did not." in result.stderr
+    assert "Set --k to a lower value, or add data of more users." in result.stderr
     assert latest(out) == before
     assert "published, " not in result.stdout
 

@@ -45,6 +45,7 @@ UNIQUE = custom.ExpectThreadsToBeUniqueAndWellFormed()
 ONLY = custom.ExpectOnlyColumnsOfTheRelease(format="queries")
 ACCOUNTED = custom.ExpectEveryRowToBeAccountedFor()
 EDITS = custom.ExpectEditsToMatchTheCostReport()
+LEFT = custom.ExpectSomethingToBeLeft()
 
 
 def changed(batch, **columns):
@@ -65,6 +66,8 @@ GOOD = [
     (custom.ExpectOnlyColumnsOfTheRelease(format="sets"), COLUMNS_OF_SETS),
     (ACCOUNTED, STAGES),
     (EDITS, FIGURES),
+    (LEFT, {"threads": [4], "left": [1]}),
+    (custom.ExpectSomethingToBeLeft(may_be_empty=True), {"threads": [4], "left": [0]}),
 ]
 BAD = [
     (K_USERS, {"users": [2, 7], "sets": [1, 1], "threads": [2, 9]}),
@@ -118,6 +121,10 @@ BAD = [
     (EDITS, changed(FIGURES, reported=[4, 9, 1, 2, 3, 5])),
     (EDITS, {name: column[:-1] for name, column in FIGURES.items()}),
     (EDITS, {name: [*column, column[0]] for name, column in FIGURES.items()}),
+    (LEFT, {"threads": [4], "left": [0]}),
+    (LEFT, {"threads": [4], "left": [5]}),
+    (LEFT, {"threads": [4, 4], "left": [4, 4]}),
+    (custom.ExpectSomethingToBeLeft(may_be_empty=True), {"threads": [0], "left": [1]}),
 ]
 NOT_COUNTS = [
     lambda batch: batch.iloc[:0],

@@ -5,9 +5,11 @@
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 from support.source_rows import HEADER, accepted
 
+from setanon_core.errors import MalformedInputError
 from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source import Source
 
@@ -18,6 +20,14 @@ def test_a_window_includes_its_start_and_excludes_its_end(read):
     assert [row[3] for row in accepted(result)] == [3, 4]
     assert (result.lines, result.accepted_lines, result.outside_window) == (6, 2, 3)
     assert result.rejected_by_reason == {"time unreadable": 1}
+
+
+def test_a_source_without_lines_is_accepted_with_a_window_only(read):
+    window = datetime(2024, 1, 2), datetime(2024, 1, 3)
+    assert read(HEADER, window=window).lines == read(b"", window=window).lines == 0
+    for data, parameters in ((HEADER, {}), (HEADER + b"u\tnever\tq\n", {"window": window})):
+        with pytest.raises(MalformedInputError, match="must have a usable row"):
+            read(data, **parameters)
 
 
 def test_a_window_without_rows_is_accepted(read):
