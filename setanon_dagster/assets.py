@@ -147,15 +147,19 @@ def _read(
     upstream: object = None,
 ) -> ReadResult:
     """Read the source; the table of an upstream asset is written to a file and read from there."""
+    read = partial(
+        read_source,
+        window=window,
+        connection=connection,
+        user_names=config.user_names,
+        timezone=config.timezone,
+    )
     if upstream is None:
-        return read_source(
-            config.source, window, connection=connection, user_names=config.user_names
-        )
+        return read(config.source)
     with temporary_folder(private_folder(config.stages)) as folder:
         path = folder / "upstream.parquet"
         write_parquet(upstream, path)
-        source = replace(config.source, uri=str(path), table=None)
-        return read_source(source, window, connection=connection, user_names=config.user_names)
+        return read(replace(config.source, uri=str(path), table=None))
 
 
 def _check_users(k: int, accepted: DuckDBPyRelation) -> None:
@@ -368,8 +372,8 @@ def _partition_key(context: dg.AssetExecutionContext) -> str | None:
 
 
 def _time_window(context: dg.AssetExecutionContext) -> Window | None:
-    """Start and end of the partition, without a time zone, as the times of a log."""
+    """Start and end of the partition, in its time zone."""
     if not context.has_partition_key:
         return None
     window = context.partition_time_window
-    return window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
+    return window.start, window.end

@@ -2,10 +2,11 @@
 
 import os
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from secrets import token_bytes
 from typing import Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 from setanon_core.errors import InvalidParameterError
 from setanon_core.params import PublishedParams, ReleaseParams
@@ -40,6 +41,26 @@ MEMORY: Final = Matching(
 )
 
 DATE: Final = Matching(r"\d{4}-\d{1,2}-\d{1,2}", "a date such as 2006-03-01")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeZone:
+    """Names of the IANA time zone database."""
+
+    text: str = "a time zone such as UTC or Europe/Berlin"
+
+    def check(self, name: str, value: object) -> str:
+        """Return the name unchanged."""
+        try:
+            if value != "localtime":  # a link of some systems, not a name
+                return ZoneInfo(str(value)).key
+        except (KeyError, ValueError, OSError):
+            pass
+        raise InvalidParameterError(f"{name} must be {self.text}.")
+
+    def schema(self) -> dict[str, Any]:
+        """Return no keywords: JSON schema cannot express the range."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +106,9 @@ class ReleaseConfig(PublishedParams):
 
     start: Annotated[str, DATE] | None = None
     """First day of the first partition; required with partition."""
+
+    timezone: Annotated[str, TimeZone()] = "UTC"
+    """Time zone of partitions, of cron, and of times without an offset."""
 
     report: ReportKind = "plain"
     """The private report. plain: figures of this release; full: also sweep, utility, attacks."""
@@ -140,9 +164,11 @@ class ReleaseConfig(PublishedParams):
             object.__setattr__(self, "format", "sets")
 
     def first_day(self) -> datetime:
-        """The first day of the first partition."""
+        """Midnight of the first day of the first partition, in the time zone of the release."""
         try:
-            return datetime.strptime(self.start or "", "%Y-%m-%d").replace(tzinfo=UTC)
+            return datetime.strptime(self.start or "", "%Y-%m-%d").replace(
+                tzinfo=ZoneInfo(self.timezone)
+            )
         except ValueError:
             raise InvalidParameterError(
                 "start must be the first day of the first partition, such as 2006-03-01."

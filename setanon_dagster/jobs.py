@@ -46,6 +46,7 @@ def release_schedule(config: ReleaseConfig, job: Job) -> Schedule:
         name=f"{config.name}_schedule",
         job=job,
         cron_schedule=config.cron,
+        execution_timezone=config.timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description="Starts the release job by cron.",
     )

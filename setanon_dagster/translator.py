@@ -62,14 +62,16 @@ def partitions_definition(config: ReleaseConfig) -> dg.TimeWindowPartitionsDefin
     """Daily, weekly or monthly partitions of a release; None if it has no partitions."""
     if config.partition is None:
         return None
-    first = config.first_day()
+    first, zone = config.first_day(), config.timezone
     # Weeks and months start on the day of `start`; otherwise the days before the first Sunday, or
     # before the first of a month, would be in no partition. Dagster counts weekdays from Sunday.
     if config.partition == "day":
-        return dg.DailyPartitionsDefinition(first)
+        return dg.DailyPartitionsDefinition(first, timezone=zone)
     if config.partition == "week":
-        return dg.WeeklyPartitionsDefinition(first, day_offset=first.isoweekday() % 7)
-    return dg.MonthlyPartitionsDefinition(first, day_offset=first.day)
+        return dg.WeeklyPartitionsDefinition(
+            first, day_offset=first.isoweekday() % 7, timezone=zone
+        )
+    return dg.MonthlyPartitionsDefinition(first, day_offset=first.day, timezone=zone)
 
 
 def asset_specs(

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NOT_OPTIONS: Final = frozenset(
     # Arguments of the commands, and the Dagster-only parameters.
-    {"uri", "source", "out", "upstream", "partition", "start", "cron", "owners"}
+    {"uri", "source", "out", "upstream", "partition", "start", "timezone", "cron", "owners"}
     | {"spark_settings", "spark_submit", "in_process"}
 )
 

@@ -19,6 +19,7 @@ from setanon_dagster.sources.csv_records import Encoding
 from setanon_dagster.sources.source import Source
 from setanon_dagster.sources.times import (
     NATIVE_TIMESTAMP,
+    UTC,
     VALID_TIME,
     detect_time_sql,
     suggest_formats,
@@ -123,8 +124,10 @@ class RowLoader:
         source: Source,
         window: Window | None,
         user_names: UserNames = "folded",
+        timezone: str = UTC,
     ) -> None:
         """Create the table."""
+        self.timezone = timezone
         self.connection, self.source, self.window = connection, source, window
         self.user_names: UserNames = user_names
         self.table = f"source_{token_hex(8)}"
@@ -137,7 +140,7 @@ class RowLoader:
     def load_file(self, batches: Iterator[CellBatch]) -> int:
         """Load all batches of one file; return its number of lines."""
         time_format = self.source.time_format
-        parse_time = None if time_format is None else time_sql(time_format)
+        parse_time = None if time_format is None else time_sql(time_format, self.timezone)
         lines = 0
         for batch in batches:
             lines += batch.lines
@@ -149,7 +152,7 @@ class RowLoader:
             if str(batch.table.schema.field("c1").type).startswith("timestamp"):
                 parse_time = NATIVE_TIMESTAMP
             elif parse_time is None and self.source.kind == "log":
-                parse_time = detect_time_sql(self.connection, BATCH)
+                parse_time = detect_time_sql(self.connection, BATCH, self.timezone)
                 self.suggested_formats += suggest_formats(self.connection, BATCH, parse_time)
             self._insert(parse_time or "NULL")
             self.connection.unregister(BATCH)

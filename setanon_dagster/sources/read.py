@@ -23,6 +23,7 @@ from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
 from setanon_dagster.sources.source import PARQUET_SUFFIXES, Source
 from setanon_dagster.sources.table_reader import quote_identifier, table_batches
 from setanon_dagster.sources.text_reader import text_batches
+from setanon_dagster.sources.times import UTC as ZONE_UTC
 from setanon_dagster.storage.batches import prefetch
 from setanon_dagster.storage.resource_errors import (
     DISK_FULL,
@@ -38,26 +39,28 @@ def read_source(
     *,
     connection: duckdb.DuckDBPyConnection | None = None,
     user_names: UserNames = "folded",
+    timezone: str = ZONE_UTC,
 ) -> ReadResult:
     """Read a source once; with a window, only rows with start <= time < end are accepted.
 
     The rows are stored in a temporary table of the connection. `user_names` says which spellings
-    are one user; the rows of a user get the first of them. A source without any usable row is
-    refused, except one without lines if there is a window.
+    are one user; the rows of a user get the first of them. Times without an offset are those of a
+    clock in `timezone`; all are stored in UTC. A source without any usable row is refused, except
+    one without lines if there is a window.
     """
     if connection is None:
         connection = _connect()
     with _redact_reader_errors(source):
-        loader = RowLoader(connection, source, _window_in_utc(source, window), user_names)
+        loader = RowLoader(connection, source, _window_in_utc(source, window), user_names, timezone)
         encodings: set[Encoding] = set()
         line = 1
-        for read_file in _readers(source, encodings):
+        for read_file in _readers(source, encodings, timezone):
             line += loader.load_file(prefetch(read_file(line)))
         return loader.result(tuple(sorted(encodings)))
 
 
 def _readers(
-    source: Source, encodings: set[Encoding]
+    source: Source, encodings: set[Encoding], timezone: str
 ) -> Iterator[Callable[[int], Iterator[CellBatch]]]:
     """Yield one function per file; it takes the number of the first line and reads the file.
 
@@ -70,13 +73,13 @@ def _readers(
             )
         (path,) = source.paths
         name = ".".join(quote_identifier(part) for part in source.table.split("."))
-        yield partial(table_batches, source, _connect(path), name)
+        yield partial(table_batches, source, _connect(path), name, timezone=timezone)
         return
     for path in source.paths:
         if path.suffix.lower() in PARQUET_SUFFIXES:
             literal = str(path).replace("'", "''")
             rows = f"read_parquet('{literal}', hive_partitioning=false)"
-            yield partial(table_batches, source, _connect(), rows)
+            yield partial(table_batches, source, _connect(), rows, timezone=timezone)
         else:
             encoding = source.encoding or detect_encoding(path, source.longest_line)
             encodings.add(encoding)

@@ -120,9 +120,9 @@ class Source:
     """Format of the times; None: detected.
 
     Detection selects the named format that reads most times of the first rows (8 MB of text), and
-    applies it to the complete file; ISO and epoch times may occur beside it. Times with an offset
-    are converted to UTC, others are unchanged. Epoch seconds are detected if they have 9 to 11
-    digits, milliseconds 13, microseconds 16.
+    applies it to the complete file; ISO and epoch times may occur beside it. Times are
+    converted to UTC, those without an offset from the time zone of the release. Epoch seconds are
+    detected if they have 9 to 11 digits, milliseconds 13, microseconds 16.
     """
 
     layout: Layout = "pairs"

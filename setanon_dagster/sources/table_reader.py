@@ -18,6 +18,7 @@ from setanon_dagster.sources.cell_batch import (
     positions_by_name,
 )
 from setanon_dagster.sources.source import Source
+from setanon_dagster.sources.times import UTC, local_to_utc
 
 BATCH_ROWS: Final = 100_000
 """Rows in memory at once."""
@@ -26,7 +27,12 @@ NESTED: Final = {"array", "blob", "list", "map", "struct", "union", "variant"}
 
 
 def table_batches(
-    source: Source, connection: duckdb.DuckDBPyConnection, rows: str, line: int
+    source: Source,
+    connection: duckdb.DuckDBPyConnection,
+    rows: str,
+    line: int,
+    *,
+    timezone: str = UTC,
 ) -> Iterator[CellBatch]:
     """Yield the batches of `rows`, a table name or a table function; its first row is `line`."""
     empty = connection.sql(f"SELECT * FROM {rows} LIMIT 0")
@@ -44,7 +50,9 @@ def table_batches(
             f"{nested} of them have nested or binary types. Select others, or cast them in a view."
         )
     cells = [
-        _cell_sql(name, str(types[name]), is_time=source.kind == "log" and index == 1)
+        _time_sql(name, str(types[name]), timezone)
+        if source.kind == "log" and index == 1
+        else _cell_sql(name, str(types[name]))
         for index, name in enumerate(selected)
     ]
     texts = ", ".join(f"CAST({name} AS VARCHAR)" for name in CELLS)
@@ -74,15 +82,22 @@ def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _cell_sql(name: str, column_type: str, *, is_time: bool) -> str:
-    """SQL for a column as text, or as a UTC timestamp if it is a time column of such a type."""
+def _time_sql(name: str, column_type: str, timezone: str) -> str:
+    """SQL for the time column: as a UTC timestamp if it has such a type, otherwise as text."""
     column = quote_identifier(name)
-    if is_time and column_type == "TIMESTAMP WITH TIME ZONE":
-        # Infinity has no microseconds; it must be rejected as unreadable, not as missing.
+    if column_type == "TIMESTAMP WITH TIME ZONE":
         moment = f"make_timestamp(epoch_us({column}))"
-        return f"CASE WHEN {column} IS NOT NULL THEN coalesce({moment}, 'infinity') END"
-    if is_time and column_type.startswith(("TIMESTAMP", "DATE")):
-        return f"CAST({column} AS TIMESTAMP)"
+    elif column_type.startswith(("TIMESTAMP", "DATE")):
+        moment = local_to_utc(f"CAST({column} AS TIMESTAMP)", timezone)
+    else:
+        return _cell_sql(name, column_type)
+    # Infinity has no microseconds; it must be rejected as unreadable, not as missing.
+    return f"CASE WHEN {column} IS NOT NULL THEN coalesce({moment}, 'infinity') END"
+
+
+def _cell_sql(name: str, column_type: str) -> str:
+    """SQL for a column as text."""
+    column = quote_identifier(name)
     text = f"CAST({column} AS VARCHAR)"
     if column_type.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
         # pandas stores integers with a missing value as floats: 7.0 and 7 must be one user.

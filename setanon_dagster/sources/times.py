@@ -87,12 +87,38 @@ VALID_TIME: Final = "BETWEEN '0001-01-01'::TIMESTAMP AND '9999-12-31 23:59:59.99
 """The years that Python's datetime supports; excludes infinity."""
 
 
-def time_sql(time_format: str) -> str:
+UTC: Final = "UTC"
+ZONED_ISO: Final = f".*{_CLOCK}(?:Z|{_OFFSET})"
+
+
+def local_to_utc(moment: str, timezone: str) -> str:
+    """SQL for a time of a clock in this time zone as a UTC timestamp.
+
+    In the hour that a clock repeats in autumn, one of the two is chosen, and in the hour that it
+    skips in spring, the time after it: each time is one moment, and so in one partition.
+    """
+    return moment if timezone == UTC else _to_utc(f"timezone({_literal(timezone)}, {moment})")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _in_zone(time_format: str, sql: str, timezone: str) -> str:
+    """SQL of a format; times without an offset are those of a clock in this time zone."""
+    if time_format.startswith("epoch") or "%z" in time_format or "%Z" in time_format:
+        return sql
+    local = local_to_utc(f"({sql})", timezone)
+    if time_format != "iso" or local == f"({sql})":
+        return local
+    return f"CASE WHEN regexp_full_match(c1, '{ZONED_ISO}') THEN ({sql}) ELSE {local} END"
+
+
+def time_sql(time_format: str, timezone: str = UTC) -> str:
     """SQL that parses the text c1 by a format name or a strptime format."""
     if time_format in NAMED_FORMATS:
-        return NAMED_FORMATS[time_format]
-    literal = time_format.replace("'", "''")
-    sql = f"try_strptime(c1, '{literal}')"
+        return _in_zone(time_format, NAMED_FORMATS[time_format], timezone)
+    sql = f"try_strptime(c1, {_literal(time_format)})"
     try:
         duckdb.connect().execute(f"SELECT {sql} FROM (SELECT '' AS c1)").fetchall()
     except duckdb.Error:
@@ -104,10 +130,10 @@ def time_sql(time_format: str) -> str:
             f"time_format must be one of {', '.join(NAMED_FORMATS)}, or a strptime format such as "
             "'%d/%m/%Y %H:%M'; DuckDB does not support this one."
         )
-    return _to_utc(sql)
+    return _in_zone(time_format, _to_utc(sql), timezone)
 
 
-def detect_time_sql(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+def detect_time_sql(connection: duckdb.DuckDBPyConnection, table: str, timezone: str = UTC) -> str:
     """SQL for the format that parses most times of this table, then for `MIXED` formats."""
     columns = ", ".join(
         f"count(*) FILTER (WHERE ({sql}) {VALID_TIME})" for sql in DETECTABLE_FORMATS.values()
@@ -116,7 +142,8 @@ def detect_time_sql(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     times = dict(zip(DETECTABLE_FORMATS, counts, strict=True))
     best = max(times, key=times.__getitem__)
     names = dict.fromkeys((best, *MIXED))
-    return f"coalesce({', '.join(DETECTABLE_FORMATS[name] for name in names)})"
+    formats = (_in_zone(name, DETECTABLE_FORMATS[name], timezone) for name in names)
+    return f"coalesce({', '.join(formats)})"
 
 
 def suggest_formats(connection: duckdb.DuckDBPyConnection, table: str, time_sql: str) -> list[str]:
