@@ -1,12 +1,16 @@
 """The certificates of a release: parameters, costs, verdict and digest. They contain no data.
 
 The exact certificate is private. The public one has rounded counts of the source: see
-`verifier/rounded_counts`.
+`verifier/rounded_counts`. The date of publication is in the certificates and in the data sheet, not
+in the threads: equal threads have equal bytes and names on all days.
 """
 
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from pathlib import Path
@@ -17,18 +21,26 @@ import duckdb
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import FORMATS, PublishedParams
 from setanon_core.ranges import check_choice
+from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.report.wording import round_factor
+from setanon_dagster.sources.loading import REASONS
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.parquet import read_parquet
-from setanon_dagster.verifier.release_folder import THREADS
+from setanon_dagster.verifier.release_folder import SHEET, THREADS
+from setanon_dagster.verifier.rounded_counts import public_certificate
 from setanon_dagster.verifier.verdict import FileVerdict
 
 Plain = str | int | float | None
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Version of docs/certificate.schema.json; raised when a field changes its meaning."""
+
+EPOCH: Final = "SOURCE_DATE_EPOCH"
+
+OTHER: Final = "other"
+"""Reason of the rejected lines that have none of `REASONS`."""
 
 PARAMETERS: Final = frozenset(each.name for each in fields(PublishedParams)) | {"similarity"}
 """Names of the parameters that a certificate may have."""
@@ -38,6 +50,15 @@ COSTS: Final = (
     "lower_bound", "factor", "retained",
 )  # fmt: skip
 """Columns of the cost report that are certified."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFiles:
+    """Contents of the files that follow from an exact certificate."""
+
+    exact: str
+    public: str
+    sheet: str
 
 
 def published_parameters(
@@ -114,26 +135,74 @@ def counted_unit(clusters: Path) -> str:
     return "record" if no_users else "user"
 
 
-def build_certificate(
+def rejected_lines(rejected_rows: Path | None) -> dict[str, Any] | None:
+    """Exact numbers of rejected lines by reason; None if the stage was not passed."""
+    if rejected_rows is None:
+        return None
+    with connect() as connection:
+        table = read_parquet(rejected_rows, connection, "rejected_rows")
+        with redact_engine_errors("rejected_rows must have the columns line and reason"):
+            counts = dict(table.aggregate("reason, count(*)").fetchall())
+    lines = sum(counts.values())
+    reasons = {reason: counts.pop(reason, 0) for reason in REASONS}
+    # Reasons of other readers are not named: they could contain data.
+    return {"lines": lines, "reasons": reasons | {OTHER: sum(counts.values())}}
+
+
+def publication_date() -> str:
+    """Today in UTC, or the day of `SOURCE_DATE_EPOCH`, the variable of reproducible builds."""
+    epoch = os.environ.get(EPOCH, "")
+    if not epoch:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise InvalidParameterError(
+            f"{EPOCH} must be seconds since 1970, such as 1773100800; it is not. Unset it."
+        ) from None
+
+
+def build_certificate(  # noqa: PLR0913 - one argument per part
     digest: str,
     parameters: Mapping[str, Plain],
     costs: Mapping[str, Plain],
     verdict: FileVerdict,
     unit: str = "user",
+    *,
+    published: str | None = None,
+    approval: str = "none",
+    rejected: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Build the exact certificate; equal releases have equal certificates."""
+    """Build the exact certificate, without the digest of the data sheet.
+
+    Equal releases of one day have equal certificates. `published` is that of today if it is None.
+    """
     return {
         "schema": SCHEMA,
         "unit": unit,
         "k": parameters["k"],
         "min_owners": parameters["min_owners"],
         "format": parameters["format"],
+        "published": published or publication_date(),
+        "approval": approval,
         "sha256": {THREADS: digest},
         "parameters": dict(parameters),
+        "rejected": rejected,
         "cost": dict(costs),
         "verdict": {each.name: getattr(verdict, each.name) for each in fields(FileVerdict)},
         "versions": {"setanon": setanon_version(), "duckdb": version("duckdb")},
     }
+
+
+def certificate_files(title: str, exact: Mapping[str, Any]) -> CertificateFiles:
+    """The files of an exact certificate; `title` is the name of the release in the data sheet."""
+    threads = {THREADS: exact["sha256"][THREADS]}
+    sheet = datasheet(title, public_certificate({**exact, "sha256": threads}))
+    digests = threads | {SHEET: sha256(sheet.encode()).hexdigest()}
+    complete = {**exact, "sha256": digests}
+    return CertificateFiles(
+        certificate_text(complete), certificate_text(public_certificate(complete)), sheet
+    )
 
 
 def setanon_version() -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from setanon_dagster.report.wording import factor_text
 from setanon_dagster.verifier.exposure import exposure_warning
+from setanon_dagster.verifier.rounded_counts import LEAST_STEP
 
 _SHEET: Final = """\
 # Data sheet of {name}
@@ -14,11 +15,11 @@ _SHEET: Final = """\
 
 {kind} of {records} threads, made k-anonymous with k = {k}. {thread}
 The {records} threads have {different}.
-{warning}
+{date}{warning}
 | file | contents |
 |---|---|
 | `threads.parquet` | {columns} |
-| `certificate.json` | parameters, cost, verdict, and the SHA-256 digest of `threads.parquet` |
+| `certificate.json` | parameters, cost, verdict, and {digests} |
 
 Thread ids are hashes under a secret key. Rows are sorted by them, so their order has no meaning.
 
@@ -53,7 +54,7 @@ Keywords that too few {unit}s share were deleted. Threads without remaining keyw
 | keywords deleted, including those of withdrawn threads | fewer than {deletions} |
 | keywords added | fewer than {additions} |
 | keywords published in the spelling of other {unit}s | fewer than {respellings} |
-| share of keywords retained, minus the added ones | {retained} |
+{rejected}| share of keywords retained, minus the added ones | {retained} |
 | lower bound: every release with this k deletes and adds at least | {lower_bound} |
 | deleted and added keywords divided by the lower bound | {factor} |
 
@@ -182,6 +183,11 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         else f"Keywords of few {unit}s may be included: `min_owners` was 0.",
         parameters="\n".join(f"| {k} | {_cell(v)} |" for k, v in parameters.items()),
         digest=digest,
+        digests="SHA-256 digests of the other files"
+        if "published" in certificate
+        else "the SHA-256 digest of `threads.parquet`",
+        date=_date(certificate),
+        rejected=_rejected(certificate.get("rejected")),
         full=f"{name}-{digest[:12]}",
         unit=unit,
         version=certificate["versions"]["setanon"],
@@ -199,6 +205,26 @@ def _different(verdict: Mapping[str, int]) -> str:
     if not verdict["lists"]:
         return sets
     return f"{sets}\nand {verdict['lists']} different lists of queries"
+
+
+def _date(certificate: Mapping[str, Any]) -> str:
+    """When it was published, and whether a person had to approve it; not in earlier schemas."""
+    if "published" not in certificate:
+        return ""
+    approved = " after a person approved it" if certificate["approval"] == "required" else ""
+    return f"Published on {certificate['published']}{approved}.\n"
+
+
+def _rejected(rejected: Mapping[str, Any] | None) -> str:
+    """Rows of the table: rejected lines, and the reasons of more than a few."""
+    if rejected is None:
+        return ""
+    rows = {"lines of the source that could not be used": rejected["lines"]} | {
+        f"lines that could not be used: {reason}": lines
+        for reason, lines in rejected["reasons"].items()
+        if lines > LEAST_STEP
+    }
+    return "".join(f"| {name} | fewer than {lines} |\n" for name, lines in rows.items())
 
 
 def _warning(certificate: Mapping[str, Any]) -> str:

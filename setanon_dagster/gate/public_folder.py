@@ -22,6 +22,10 @@ DATASHEET: Final = "DATASHEET.md"
 PUBLIC: Final = frozenset({THREADS, CERTIFICATE, DATASHEET})
 """The only files of a release."""
 
+MAY_DIFFER: Final = frozenset({"schema", "versions", "published", "approval", "rejected", "sha256"})
+"""Fields of the certificates of equal threads that another day, another version of the software or
+further unusable lines of the source change. The digest of the threads is compared by itself."""
+
 
 def store_private_files(staged: Path, target: Path, ledger: HeldFile) -> None:
     """Move the private files to their folder, before the release that needs them is public."""
@@ -105,13 +109,13 @@ def check_existing(existing: Path, staged: Path, digest: str) -> None:
         existing.is_symlink()
         or {path.name for path in existing.iterdir()} != PUBLIC
         or sha256_of(existing / THREADS) != digest
-        or (certificate := _certificate_without_versions(existing)) is None
+        or (certificate := _comparable_certificate(existing)) is None
     ):
         raise InvalidParameterError(
             f"the folder of a published release must have its {len(PUBLIC)} files unchanged; the "
             f"existing folder {existing.name} has others. Move it away and publish again."
         )
-    if certificate != _certificate_without_versions(staged):
+    if certificate != _comparable_certificate(staged):
         raise InvalidParameterError(
             f"a release must be published once; the same threads are already published as "
             f"{existing.name}, with other parameters or costs. Use that release, or move its "
@@ -119,11 +123,15 @@ def check_existing(existing: Path, staged: Path, digest: str) -> None:
         )
 
 
-def _certificate_without_versions(folder: Path) -> dict[str, Any] | None:
-    """The certificate except the versions of the software; None if it is not a JSON object."""
+def _comparable_certificate(folder: Path) -> dict[str, Any] | None:
+    """The certificate except what may differ if the same threads are published again.
+
+    None if it is not a JSON object.
+    """
     try:
         certificate = json.loads((folder / CERTIFICATE).read_bytes())
     except ValueError:
         return None
-    # Another version of the software may have written the same threads.
-    return {**certificate, "versions": None} if isinstance(certificate, dict) else None
+    if not isinstance(certificate, dict):
+        return None
+    return {name: value for name, value in certificate.items() if name not in MAY_DIFFER}

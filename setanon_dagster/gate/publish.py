@@ -21,12 +21,12 @@ from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_id
 from setanon_dagster.gate.certificate import (
     Plain,
     build_certificate,
-    certificate_text,
+    certificate_files,
     certified_costs,
     counted_unit,
     published_parameters,
+    rejected_lines,
 )
-from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.gate.held_files import hold_file
 from setanon_dagster.gate.public_folder import (
     DATASHEET,
@@ -48,7 +48,6 @@ from setanon_dagster.storage.temporary import (
 from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS
-from setanon_dagster.verifier.rounded_counts import public_certificate
 from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.typed_sets import require_typed_sets
@@ -201,19 +200,25 @@ def publish(
         costs = certified_costs(stages.get("cost_report", files.cost_report), parameters)
         others = [*unmatched.failures, *compared.result()]
         _check_verdict(verdict, wrong_entries, others, costs)
-        exact = build_certificate(digest, parameters, costs, verdict, counted_unit(clusters))
-        write_private(staged_private / CERTIFICATE, certificate_text(exact))
-        certificate = public_certificate(exact)
-        texts = {
-            CERTIFICATE: certificate_text(certificate),
-            DATASHEET: datasheet(series.title, certificate),
-        }
+        exact = build_certificate(
+            digest,
+            parameters,
+            costs,
+            verdict,
+            counted_unit(clusters),
+            rejected=rejected_lines(stages.get("rejected_rows")),
+        )
+        certificates = certificate_files(series.title, exact)
+        texts = {CERTIFICATE: certificates.public, DATASHEET: certificates.sheet}
         for name, text in texts.items():
             write_public(staged / name, text)
         name = series.release_id(digest)
         folder = series.folder / name
         # Before the private files of an existing release are replaced.
         check_existing(folder, staged, digest)
+        # A release that is published again keeps its first certificates, and so their date.
+        if not folder.exists() or not (private / name / CERTIFICATE).exists():
+            write_private(staged_private / CERTIFICATE, certificates.exact)
         require_same_files({stage: file.is_unchanged() for stage, file in held.items()})
         store_private_files(staged_private, private / name, ledger)
         with hold(private / name):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,9 @@ from setanon_dagster.verifier.rounded_counts import (
     public_certificate,
 )
 from setanon_dagster.verifier.verdict import FileVerdict
+
+OLDEST: Final = 2
+"""Oldest schema that is verified; it has no date, no rejected lines and one digest."""
 
 ROUNDED_COSTS: Final = ("additions", "deletions", "withdrawals", "respellings", "lower_bound")
 
@@ -48,15 +52,24 @@ def parse_certificate(text: bytes) -> tuple[Mapping[str, Any], list[str]]:
     except (ValueError, RecursionError):
         return {}, ["the certificate must be a JSON file; it is none"]
     if isinstance(certificate, dict) and certificate.get("schema") == 1:
-        return {}, ["the certificate must have the schema 2; it has 1, of an older version"]
+        return {}, ["the certificate must have the schema 2 or 3; it has 1, of an older version"]
     faults = schema_faults(certificate)
     if faults:
         shown = ", ".join(sorted(set(faults))[:3])
         return {}, [f"the certificate must match its schema; {len(faults)} fields do not: {shown}"]
+    if certificate["schema"] != OLDEST and not _is_date(certificate["published"]):
+        return {}, ["the date of publication must be a day of the calendar; it is none"]
     if canonical != text:
         # Repeated names and other white space could contain data.
         return {}, ["the certificate must be written as by setanon; its text differs"]
     return certificate, []
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def claim_failures(certificate: Mapping[str, Any], verdict: FileVerdict) -> list[str]:
@@ -76,12 +89,18 @@ def claim_failures(certificate: Mapping[str, Any], verdict: FileVerdict) -> list
         not is_rounded(claimed[name]) and claimed[name] != claimed["records"]
         for name in ROUNDED_COUNTS
     )
+    rejected = certificate.get("rejected") or {"lines": 0, "reasons": {}}
+    lines = [rejected["lines"], *rejected["reasons"].values()]
+    exact += sum(not is_rounded(n) for n in lines)
     shared = certificate["format"] != "edited" and any(claimed[name] for name in ROUNDED_COUNTS)
     messages = {
         "k, min_owners and format must be those of the parameters; {} differ": repeated,
         "the counts of the certificate must be those of the threads; {} differ": differing,
         "the costs must follow from the rounded counts; {} differ": wrong_costs,
         "counts of the source must be rounded; {} are not": exact,
+        "rejected lines must be at least those of each reason; {} are fewer": int(
+            rejected["lines"] < max(lines)
+        ),
         "threads with lists of few users must be in the format edited only; {} counts differ": int(
             shared
         ),

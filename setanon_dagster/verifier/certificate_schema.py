@@ -15,6 +15,12 @@ from setanon_core.errors import SetanonError
 
 SCHEMA_FILE: Final = Path(__file__).with_name("certificate.schema.json")
 
+SCHEMA_FILES: Final[Mapping[object, Path]] = {
+    2: SCHEMA_FILE.with_name("certificate.schema.2.json"),
+    3: SCHEMA_FILE,
+}
+"""Schemas by version: certificates of earlier versions are verified by theirs."""
+
 TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "object": dict,
     "string": str,
@@ -27,21 +33,31 @@ ANNOTATIONS: Final = frozenset({"$schema", "$id", "$defs", "title", "description
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(SCHEMA_FILE.read_bytes())
-    return schema
+def _schema(path: Path) -> dict[str, Any]:
+    """A schema, with its references replaced by what they refer to."""
+    schema: dict[str, Any] = json.loads(path.read_bytes())
+    resolved: dict[str, Any] = _resolve(schema, schema["$defs"])
+    return resolved
+
+
+def _resolve(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(part, dict):
+        if "$ref" in part:
+            return definitions[part["$ref"].removeprefix("#/$defs/")]
+        return {name: _resolve(each, definitions) for name, each in part.items()}
+    return part
 
 
 def schema_faults(certificate: object) -> list[str]:
     """Paths at which a certificate differs from its schema, with names of the schema only."""
-    return list(_faults(certificate, _schema(), "certificate"))
+    version = certificate.get("schema") if isinstance(certificate, dict) else None
+    # Lists and objects cannot be looked up, and true is no version.
+    known = type(version) is int and version in SCHEMA_FILES
+    file = SCHEMA_FILES[version] if known else SCHEMA_FILE
+    return list(_faults(certificate, _schema(file), "certificate"))
 
 
 def _faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    if "$ref" in schema:
-        name = str(schema["$ref"]).removeprefix("#/$defs/")
-        yield from _faults(value, _schema()["$defs"][name], path)
-        return
     failed = False
     for keyword, expected in schema.items():
         if keyword in {"properties", "additionalProperties", "required", "propertyNames"}:

@@ -147,11 +147,11 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     unchecked = [] if certificate["versions"]["duckdb"] == duckdb_version() else [NO_BYTES]
     if not unchecked and not verdict.failures:  # other columns cannot be written again
         failures += _byte_failures(path, memory, spill)
-    if data_sheet is not None:
-        if certificate["versions"]["setanon"] == version:
-            failures += _sheet_failures(folder, certificate, data_sheet)
-        else:
-            unchecked.append(NO_SHEET)
+    failures += _digest_failures(folder, certificate)
+    if data_sheet is not None and certificate["versions"]["setanon"] == version:
+        failures += _sheet_failures(folder, certificate, data_sheet)
+    elif data_sheet is not None:
+        unchecked.append(NO_SHEET)
     if private is not None:
         failures += exact_failures(certificate, private / CERTIFICATE)
     if ledger is None:
@@ -205,6 +205,14 @@ def _file_failures(folder: Path) -> list[str]:
         for what, n in wrong.items()
         if n
     ]
+
+
+def _digest_failures(folder: Path, certificate: Mapping[str, Any]) -> list[str]:
+    """Compare the data sheet with its digest, which certificates of schema 2 do not have."""
+    path, digest = folder / SHEET, certificate["sha256"].get(SHEET)
+    if digest is None or not path.is_file() or sha256_of(path) == digest:
+        return []
+    return [f"{SHEET} must have the digest of its certificate; the digests differ"]
 
 
 def _byte_failures(path: Path, memory: str | None, spill: Path | None) -> list[str]:

@@ -2,10 +2,10 @@
 
 Exact counts of two releases, with and without one person, would tell how many threads and keywords
 this person has. A public certificate therefore consists of what a reader can count in the published
-file, and of numbers that are computed from it and from five rounded counts of the source:
-additions, deletions, withdrawals, respellings and the lower bound.
+file, and of numbers that are computed from it and from rounded counts of the source: additions,
+deletions, withdrawals, respellings, the lower bound, and the rejected lines by reason.
 
-Guarantee:  all source counts with the same five rounded counts give the same numbers. A rounded
+Guarantee:  all source counts with the same rounded counts give the same numbers. A rounded
             count is more than the exact one and exceeds it by at most one step, or, for the lower
             bound, is at most the exact one.
 Complexity: O(1).
@@ -35,9 +35,22 @@ def public_certificate(exact: Mapping[str, Any]) -> dict[str, Any]:
             public[name] = min(round_up(public[name]), records)
     return {
         **exact,
+        **({"rejected": rounded_lines(exact["rejected"])} if "rejected" in exact else {}),
         "cost": rounded_costs(exact["cost"], records, verdict["keywords"]),
         "verdict": public,
     }
+
+
+def rounded_lines(rejected: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Rounded numbers of rejected lines, each reason included: 0 lines are fewer than 100, too.
+
+    >>> rounded_lines({"lines": 120, "reasons": {"quote": 120, "columns": 0}})
+    {'lines': 200, 'reasons': {'quote': 200, 'columns': 100}}
+    """
+    if rejected is None:
+        return None
+    reasons = {name: round_up(n) for name, n in rejected["reasons"].items()}
+    return {"lines": round_up(rejected["lines"]), "reasons": reasons}
 
 
 def step(count: int) -> int:

@@ -1,5 +1,6 @@
 """Fixtures: one finished release per session, as Great Expectations takes seconds to import."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -20,15 +21,15 @@ def _certificates_are_valid():
 
     from setanon_dagster.gate import publish
 
-    public_certificate = publish.public_certificate
+    certificate_files = publish.certificate_files
 
-    def valid_certificate(exact):
-        certificate = public_certificate(exact)
-        assert faults_of(certificate) == []
-        return certificate
+    def valid_files(title, exact):
+        files = certificate_files(title, exact)
+        assert faults_of(json.loads(files.public)) == []
+        return files
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "public_certificate", valid_certificate)
+        patch.setattr(publish, "certificate_files", valid_files)
         yield
 
 

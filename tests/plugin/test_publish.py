@@ -72,8 +72,8 @@ def test_certificate_has_parameters_cost_verdict_and_digest(tmp_path):
         certificate["k"],
         certificate["min_owners"],
         certificate["format"],
-    ) == (2, K, 2, "sets")
-    assert certificate["sha256"] == {"threads.parquet": release.digest}
+    ) == (3, K, 2, "sets")
+    assert certificate["sha256"]["threads.parquet"] == release.digest
     exact = json.loads((release.private / "certificate.json").read_text())
     assert exact["cost"] == COST | {"factor": None}
     assert certificate["cost"] == {
@@ -384,13 +384,13 @@ def test_a_list_that_k_users_do_not_share_is_published_as_edited_only(tmp_path, 
 
 def test_a_stage_that_is_written_while_it_is_published_is_refused(tmp_path, monkeypatch):
     paths = stage_files(tmp_path / "in")
-    datasheet = gate.datasheet
+    certificate_files = gate.certificate_files
 
     def write_stage(*args):
         paths["clusters"].write_bytes(paths["clusters"].read_bytes())
-        return datasheet(*args)
+        return certificate_files(*args)
 
-    monkeypatch.setattr(gate, "datasheet", write_stage)
+    monkeypatch.setattr(gate, "certificate_files", write_stage)
 
     with pytest.raises(NotAnonymousError, match="replaced or changed clusters"):
         publish_files(paths, tmp_path / "out")

@@ -11,12 +11,16 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from setanon_core.errors import SetanonError
-from setanon_dagster.gate.certificate import build_certificate, certificate_text, setanon_version
+from setanon_dagster.gate.certificate import (
+    build_certificate,
+    certificate_files,
+    certificate_text,
+    setanon_version,
+)
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import verify_folder
-from setanon_dagster.verifier.rounded_counts import public_certificate
 
 K = 3
 NAME = "trial"
@@ -108,13 +112,13 @@ def write_release(root, parts, verdict):
         digest = digest[::-1]
     parameters = {"format": parts.form, "k": K, "method": "best", "min_owners": K, "p": 2}
     exact = build_certificate(digest, parameters, COST, verdict)
-    public = public_certificate(exact)
-    (staged / "certificate.json").write_text(certificate_text(public))
-    (staged / "DATASHEET.md").write_text(datasheet(NAME, public))
+    files = certificate_files(NAME, exact)
+    (staged / "certificate.json").write_text(files.public)
+    (staged / "DATASHEET.md").write_text(files.sheet)
     folder, private = root / f"{NAME}-{digest[:12]}", root / "private"
     staged.rename(folder)
     private.mkdir()
-    (private / "certificate.json").write_text(certificate_text(exact))
+    (private / "certificate.json").write_text(files.exact)
     write_table(private / "ledger.parquet", ["thread_id", "user"], parts.ledger)
     for name, content in parts.files.items():
         if content is None:
