@@ -24,14 +24,10 @@ from setanon_core.grouping.methods import group
 from setanon_core.grouping.strip import strip
 from setanon_core.model.groups import Grouping
 from setanon_core.partition.content_hashes import record_hashes
-from setanon_core.partition.group_in_places import (
-    PlacedRecords,
-    count_itemsets,
-    group_placed,
-    place_records,
-)
+from setanon_core.partition.group_in_places import group_placed
+from setanon_core.partition.place_records import PlacedRecords, count_itemsets, place_by_wishes
 from setanon_core.partition.plan import Plan, cut
-from setanon_core.partition.wishes import CHOICES, NO_ITEM, Wishes
+from setanon_core.partition.wishes import CHOICES, NO_ITEM
 from setanon_core.pipeline.group_records import canonical_order
 
 K = 3
@@ -81,11 +77,11 @@ def by_rank(rank_of: Callable[[Ints], Ints]) -> Place:
         rank = rank_of(support)
         homes, sizes = _lowest_ranks(records.keep_items(support >= K), rank)
         first = homes[:, 0]
-        plan = Plan(places, *cut(np.bincount(first[first != NO_ITEM], minlength=len(rank)), places))
+        weights = np.bincount(first[first != NO_ITEM], minlength=len(rank))
+        plan = Plan(places, *cut(weights, places), rank)
         hashes = record_hashes(records)
         choices = np.column_stack([plan.place_of(home, hashes) for home in homes.T])
-        none = np.full(len(records), -1)
-        return PlacedRecords(records, Wishes(homes, sizes, none, none), choices, plan, rank)
+        return PlacedRecords(records, choices.astype(np.int16), sizes.astype(np.int8), plan)
 
     return place
 
@@ -120,8 +116,10 @@ def by_itemset(levels: int) -> Place:
     """Wishes of at most this many items."""
 
     def place(records: Records, places: int) -> PlacedRecords:
-        frequent = count_itemsets(records, K)
-        return place_records(records, replace(frequent, levels=frequent.levels[:levels]), places)
+        active = np.ones(len(records), np.bool_)
+        frequent = count_itemsets(records, K, active)
+        frequent = replace(frequent, levels=frequent.levels[:levels])
+        return place_by_wishes(records, frequent, places, active)
 
     return place
 

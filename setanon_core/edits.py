@@ -30,6 +30,7 @@ from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Keywords, Queries, concat_queries
 from setanon_core.runtime.executor import map_ordered
 from setanon_core.runtime.progress import report_progress
+from setanon_core.stored_queries import StoredQueries
 
 BATCH_WORDS: Final = 1 << 20
 """Words edited at once, or those of one group if it has more: bounds the memory."""
@@ -96,16 +97,19 @@ def edit_in_batches(typed: Queries, keywords: Keywords, targets: EditTargets) ->
 
 
 def edit_batches(
-    typed: Queries, keywords: Keywords, targets: EditTargets
+    typed: Queries | StoredQueries, keywords: Keywords, targets: EditTargets
 ) -> Iterator[EditedQueries]:
-    """The queries to publish, in batches of complete groups."""
+    """The queries to publish, batch by batch; each batch has complete groups."""
     # Batches may be sent to other processes, which do not need the texts.
     keywords = replace(keywords, vocabulary=())
-    batches = (
-        _batch(typed, keywords, targets, rows) for rows in _batch_rows(typed, targets.labels)
-    )
+    if isinstance(typed, StoredQueries):
+        queries, total = typed.batches(targets.labels, BATCH_WORDS), typed.n_words
+    else:
+        queries = (typed.take(rows) for rows in _batch_rows(typed, targets.labels))
+        total = len(typed.words)
+    batches = (_batch(each, keywords, targets) for each in queries)
     # Here, not in the generator, which another thread may read: the executor is that of the caller.
-    return _with_progress(map_ordered(_edit_batch, batches), len(typed.words))
+    return _with_progress(map_ordered(_edit_batch, batches), total)
 
 
 def _with_progress(batches: Iterable[EditedQueries], total: int) -> Iterator[EditedQueries]:
@@ -163,8 +167,7 @@ def _batch_rows(typed: Queries, labels: Ints) -> Iterator[Ints]:
             yield concat_ranges(begins[threads], queries[threads])
 
 
-def _batch(typed: Queries, keywords: Keywords, targets: EditTargets, rows: Ints) -> _Batch:
-    queries = typed.take(rows)
+def _batch(queries: Queries, keywords: Keywords, targets: EditTargets) -> _Batch:
     threads, local = np.unique(queries.threads, return_inverse=True)
     groups, labels = np.unique(targets.labels[threads], return_inverse=True)
     renumbered = replace(

@@ -42,7 +42,7 @@ def require_unmasked(name: str, values: object) -> None:
         )
 
 
-def offsets_of(sizes: Ints | Int32s) -> Ints:
+def offsets_of(sizes: Ints | Int32s | Bools) -> Ints:
     """Offsets of consecutive sets with these sizes.
 
     >>> offsets_of(np.array([2, 0, 1])).tolist()

@@ -57,10 +57,9 @@ class Records(Sets):
         return len(sorted_unique(self.users))
 
     def subset(self, positions: Ints) -> "Records":
-        """The records at `positions`, in that order, with their users."""
-        return Records.from_checked_sets(
-            self.take(positions), self.users[positions], self.vocabulary
-        )
+        """The records at `positions`, in that order, with their users as int64."""
+        users = self.users[positions].astype(np.int64, copy=False)
+        return Records.from_checked_sets(self.take(positions), users, self.vocabulary)
 
     def without_vocabulary(self) -> "Records":
         """These records without the vocabulary, which may be large: to send to other processes."""

@@ -24,12 +24,15 @@ NUMBER_LIMIT: Final = 1 << 31
 KEY_BITS: Final = 63
 """Bits of a nonnegative int64."""
 
+SETS_AT_ONCE: Final = 1 << 18
+"""Sets that are copied together: bounds the memory of 64-bit positions."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sets:
     """Many sets of item numbers in two columns: set i is `items[offsets[i]:offsets[i + 1]]`.
 
-    Items ascend within each set. `items` is int64, or int32 in very large data built by
+    Items ascend within each set. The columns are int64, or int32 in very large data built by
     `unchecked`. The arrays are checked once, by the constructor, and are read-only.
     """
 
@@ -87,8 +90,13 @@ class Sets:
     def take(self, positions: Ints) -> "Sets":
         """The sets at `positions`, in that order."""
         sizes = self.sizes[positions]
-        items = self.items[concat_ranges(self.offsets[:-1][positions], sizes)]
-        return Sets.unchecked(items=items, offsets=offsets_of(sizes))
+        offsets, starts = offsets_of(sizes), self.offsets[:-1]
+        items = np.empty(int(offsets[-1]), self.items.dtype)
+        for low in range(0, len(sizes), SETS_AT_ONCE):
+            part = slice(low, low + SETS_AT_ONCE)
+            chosen = self.items[concat_ranges(starts[positions[part]], sizes[part])]
+            items[offsets[low] : offsets[low] + len(chosen)] = chosen
+        return Sets.unchecked(items=items, offsets=offsets)
 
     def keep_items(self, keep: Bools) -> "Sets":
         """Remove the items for which `keep[item]` is False; no set is removed."""
@@ -96,7 +104,11 @@ class Sets:
 
     def filter_occurrences(self, keep: Bools) -> "Sets":
         """Remove the item occurrences for which `keep` is False; no set is removed."""
-        sizes = np.bincount(self.rows[keep], minlength=len(self))
+        sizes = np.empty(len(self), np.int64)
+        for low in range(0, len(self), SETS_AT_ONCE):
+            bounds = self.offsets[low : low + SETS_AT_ONCE + 1]
+            kept = offsets_of(keep[bounds[0] : bounds[-1]])
+            sizes[low : low + SETS_AT_ONCE] = np.diff(kept[bounds - bounds[0]])
         return Sets.unchecked(items=self.items[keep], offsets=offsets_of(sizes))
 
     def bitmasks(self) -> list[int]:

@@ -28,11 +28,15 @@ def flip(sets: Sets, labels: Ints, operations: Operations = "both") -> tuple[Int
     >>> labels.tolist(), centers.items.tolist()
     ([0, 0, 0], [0])
     """
+    return merge_equal_centers(*group_centers(sets, labels, operations))
+
+
+def group_centers(sets: Sets, labels: Ints, operations: Operations) -> tuple[Ints, Sets]:
+    """Number the groups by label; return the number of each record's group, and their centers."""
     groups, sizes = _number_groups(labels)
     cells, ones = count_ones(sets, groups)
     center_cells = cells[_in_center(ones, sizes[cells // max(sets.width, 1)], operations)]
-    centers = _sets_of_cells(center_cells, len(sizes), sets.width)
-    return merge_equal_centers(groups, centers)
+    return groups, _sets_of_cells(center_cells, len(sizes), sets.width)
 
 
 def flip_cost(sets: Sets, labels: Ints, operations: Operations = "both") -> Cost:
@@ -92,12 +96,22 @@ def _sets_of_cells(cells: Ints, n: int, width: int) -> Sets:
 
 def merge_equal_centers(groups: Ints, centers: Sets) -> tuple[Ints, Sets]:
     """Merge groups with equal centers, sort the centers by `Sets.ranks`, drop empty centers."""
+    row_of_group, merged = merged_rows(centers)
+    return row_of_group[groups], merged
+
+
+def merged_rows(centers: Sets) -> tuple[Ints, Sets]:
+    """The row of each center after merging, then `WITHDRAWN` for index -1; and the merged centers.
+
+    >>> rows, merged = merged_rows(Sets(np.array([4, 2, 4]), np.array([0, 1, 2, 3, 3])))
+    >>> rows.tolist(), merged.items.tolist()
+    ([1, 0, 1, -1, -1], [2, 4])
+    """
     if len(centers) == 0:
-        return groups, centers
+        return np.array([WITHDRAWN]), centers
     first, _, ranks = centers.distinct
     nonempty = centers.sizes[first] > 0
     row_of_rank = np.full(len(first), WITHDRAWN)
     row_of_rank[nonempty] = np.arange(nonempty.sum())
     # The appended value is at index -1: withdrawn records stay withdrawn.
-    row_of_group = np.append(row_of_rank[ranks], WITHDRAWN)
-    return row_of_group[groups], centers.take(first[nonempty])
+    return np.append(row_of_rank[ranks], WITHDRAWN), centers.take(first[nonempty])

@@ -68,7 +68,8 @@ def strip(records: Records, params: Params, owners: Ints | None = None) -> Strip
 def count_owners(records: Records) -> Ints:
     """Number of distinct users for each item."""
     width = max(records.width, 1)
-    pairs = sorted_unique(records.users[records.rows] * width + records.items)
+    users = records.users[records.rows].astype(np.int64, copy=False)
+    pairs = sorted_unique(users * width + records.items)
     return np.bincount(pairs % width, minlength=width)
 
 

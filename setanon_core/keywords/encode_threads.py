@@ -1,7 +1,8 @@
 """Build the record of each thread, and count the owners of each keyword, in batches of threads.
 
 A log of 20 million queries has 50 million words: one int64 column over all words takes 400 MB, and
-sorting it takes several times that. Only the distinct values of each batch are stored.
+sorting it takes several times that. Only the items of each batch are stored, and the pairs of users
+whose threads may be in several batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
+from setanon_core.columns.arrays import Ints, offsets_of, run_starts, sorted_unique
+from setanon_core.columns.narrow import narrow, narrow_column, widen
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import encode_users
@@ -27,26 +29,51 @@ def encode_threads(
     The queries must be sorted by thread. `item` is the item of each keyword, without unused
     numbers; `owner` is the user number of each thread.
     """
-    width = max(len(item), 1)
-    # Empty arrays first: `np.concatenate` needs at least one.
-    owner_keyword_pairs = [np.empty(0, np.int64)]
-    sizes = [np.empty(0, np.int64)]
-    items = [np.empty(0, np.int32)]
+    encoder = ThreadEncoder(item, owner)
     for batch in thread_batches(typed, len(owner)):
-        rows = batch.rows
-        # Threads of one user are consecutive: a batch contains almost all repeats of a pair.
-        pairs = owner[batch.first + rows] * width + batch.words
-        owner_keyword_pairs.append(sorted_unique(pairs))
-        # A cell is a pair (thread, item) as one number.
-        cells = sorted_unique(rows * width + item[batch.words])
-        rows = cells // width
-        items.append((cells - rows * width).astype(np.int32))
-        sizes.append(np.bincount(rows, minlength=batch.stop - batch.first))
-    distinct_pairs = sorted_unique(np.concatenate(owner_keyword_pairs))
-    owners_of_keyword = np.bincount(distinct_pairs % width, minlength=len(item))
-    sets = Sets.unchecked(items=np.concatenate(items), offsets=offsets_of(np.concatenate(sizes)))
+        encoder.add(batch)
+    owners_of_keyword, sets = encoder.finish()
     records = Records.from_checked_sets(sets, encode_users(owner, len(owner)))
     return Keywords(vocabulary, item, owners_of_keyword), records
+
+
+class ThreadEncoder:
+    """Builds the sets of all threads, and counts the owners of each keyword, batch by batch."""
+
+    def __init__(self, item: Ints, owner: Ints) -> None:
+        """`item` is the item of each keyword, `owner` the user number of each thread."""
+        self.item, self.owner, self.width = item, owner, max(len(item), 1)
+        # All threads of a user that is within one batch are in this batch.
+        runs = np.count_nonzero(run_starts(owner)) if len(owner) else 0
+        self.adjacent = runs == len(sorted_unique(owner))
+        self.owners_of_keyword = np.zeros(len(item), np.int64)
+        # Empty arrays first: `np.concatenate` needs at least one.
+        self.pairs_of_several_batches = [np.empty(0, np.int64)]
+        self.sizes: list[Ints] = [narrow_column(0, 0)]
+        self.items = [np.empty(0, np.int32)]
+
+    def add(self, batch: "ThreadBatch") -> None:
+        """Add all words of the next threads."""
+        rows, owner = batch.rows, widen(self.owner[batch.first : batch.stop])
+        pairs = sorted_unique(owner[rows] * self.width + batch.words)
+        owners = pairs // self.width
+        is_within = (owners != owner[0]) & (owners != owner[-1]) & self.adjacent
+        words = pairs[is_within] - owners[is_within] * self.width
+        self.owners_of_keyword += np.bincount(words, minlength=len(self.item))
+        self.pairs_of_several_batches.append(pairs[~is_within])
+        # A cell is a pair (thread, item) as one number.
+        cells = sorted_unique(rows * self.width + self.item[batch.words])
+        rows = cells // self.width
+        self.items.append((cells - rows * self.width).astype(np.int32))
+        sizes = np.bincount(rows, minlength=batch.stop - batch.first)
+        self.sizes.append(narrow(sizes, self.width))
+
+    def finish(self) -> tuple[Ints, Sets]:
+        """The number of owners of each keyword, and the sets of all threads."""
+        pairs = sorted_unique(np.concatenate(self.pairs_of_several_batches))
+        self.owners_of_keyword += np.bincount(pairs % self.width, minlength=len(self.item))
+        items, sizes = np.concatenate(self.items), np.concatenate(self.sizes)
+        return self.owners_of_keyword, Sets.unchecked(items=items, offsets=offsets_of(sizes))
 
 
 class ThreadBatch(NamedTuple):

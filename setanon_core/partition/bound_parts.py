@@ -16,11 +16,13 @@ Complexity: O(sum of 2^|S_i|) over the short sets.
 Deviation:  none.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from setanon_core.columns.arrays import Bools, Ints, sorted_unique
+from setanon_core.columns.narrow import narrow, narrow_records, widen
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.bounds.distances import (
@@ -39,6 +41,9 @@ from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.starts.configurations import SCALE
 from setanon_core.grouping.strip import never_majority
 from setanon_core.params import Operations, Params
+from setanon_core.partition.parts import concat_sets, equal_sets, rows_by_part
+from setanon_core.runtime.column_files import StoredColumns, StoredRows, store_columns, store_rows
+from setanon_core.runtime.executor import map_ordered
 
 
 class WeightedSets(NamedTuple):
@@ -180,12 +185,13 @@ def _long_sets(sets: Sets, of_item: Ints, total: int, limit: int, operations: Op
 
 
 def bound_in_parts(records: Records, params: Params, parts: int | None = None) -> int:
-    """Lower bound for all records, from `parts` ranges of first items, in one process.
+    """Lower bound for all records, from `parts` ranges of first items, by the current executor.
 
-    The number of parts does not change the bound; by default it limits memory.
+    The number of parts does not change the bound; by default it limits memory. The columns of the
+    records may be narrow.
     """
     if parts is None:
-        parts = -(-len(records.items) // OCCURRENCES_AT_ONCE)
+        parts = max(-(-len(records.items) // OCCURRENCES_AT_ONCE), 1)
     if records.n_users < params.k:
         return len(records.items)
     always_deleted = never_majority(records, params)
@@ -197,33 +203,82 @@ def bound_in_parts(records: Records, params: Params, parts: int | None = None) -
 
 
 def _weighted_sets(records: Records, always_deleted: Bools) -> WeightedSets:
-    """The distinct sets of the other items; the columns of all records are freed on return."""
-    kept = Records.from_checked_sets(records.keep_items(~always_deleted), records.users)
-    distinct = DistinctSets(kept)
-    return WeightedSets(distinct.sets, distinct.owners, distinct.weights)
+    """The distinct sets of the other items, in narrow columns."""
+    kept = records
+    if always_deleted.any():
+        sets = records.keep_items(~always_deleted)
+        kept = narrow_records(Records.from_checked_sets(sets, records.users))
+    parts: list[Sets] = []
+    columns: list[tuple[Ints, ...]] = []
+    for rows in equal_sets(kept):
+        distinct = DistinctSets(kept.subset(rows))
+        parts.append(distinct.sets)
+        numbers = distinct.owners, distinct.weights
+        columns.append(tuple(narrow(column, len(records)) for column in numbers))
+    sets = concat_sets(parts)
+    narrow_sets = Sets.unchecked(items=sets.items, offsets=narrow(sets.offsets, len(sets.items)))
+    users, n_records = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return WeightedSets(narrow_sets, users, n_records)
 
 
 def _sum_of_parts(
     weighted: WeightedSets, params: Params, parts: int, operations: Operations
 ) -> int:
+    """Count the overlaps of each part, then add up the counts of all parts, range by range."""
     counts = count_sizes(weighted, int(weighted.sets.sizes.max(initial=0)))
     limit = short_limit(counts)
     long = count_long(weighted, limit, weighted.sets.width)
     is_short = weighted.sets.sizes <= limit
     short = weighted if is_short.all() else weighted.take(np.flatnonzero(is_short))
-    # int32: intermediate sums may overflow; the final ones are at most the number of records.
-    overlaps = [np.zeros((2 * limit + 1, len(short.sets)), np.int32) for _ in range(2)]
-    support = np.bincount(short.sets.items, minlength=short.sets.width)
-    part_of = (np.cumsum(support) - support) * parts // max(len(short.sets.items), 1)
-    for part in np.unique(part_of).tolist():
-        is_first = part_of == part
-        rows = sorted_unique(short.sets.rows[is_first[short.sets.items]])
-        counted = count_overlaps(short.take(rows), is_first, limit, operations)
-        for overlap, table in zip(overlaps, counted, strict=True):
-            overlap[:, rows] += table.astype(np.int32)
+    overlaps = list(map_ordered(_count_part, _parts(short, parts, limit, operations)))
     total = 0
     for low in range(0, len(short.sets), SETS_AT_ONCE):
-        rows = np.arange(low, min(low + SETS_AT_ONCE, len(short.sets)))
-        users, records = (overlap[:, rows].astype(np.int64) for overlap in overlaps)
-        total += bound_of_sets(short.take(rows), (users, records), counts, long, params, operations)
+        high = min(low + SETS_AT_ONCE, len(short.sets))
+        # int32: intermediate sums may overflow; the final ones are at most the number of records.
+        table = np.zeros((high - low, 2, 2 * limit + 1), np.int32)
+        for rows, counted in overlaps:
+            first, last = np.searchsorted(rows, (low, high)).tolist()
+            table[rows[first:last] - low] += counted.read(first, last)
+        users, n_records = table.transpose(1, 2, 0).astype(np.int64)
+        these = _widen(short.take(np.arange(low, high)))
+        total += bound_of_sets(these, (users, n_records), counts, long, params, operations)
+    for _, counted in overlaps:
+        counted.delete()
     return total
+
+
+def _widen(weighted: WeightedSets) -> WeightedSets:
+    sets, users, records = weighted
+    return WeightedSets(sets, widen(users), widen(records))
+
+
+_Part = tuple[StoredColumns, int, Operations]
+"""Columns of the sets with an item of one range, and the range; limit; operations."""
+
+
+def _parts(short: WeightedSets, parts: int, limit: int, operations: Operations) -> Iterator[_Part]:
+    sets = short.sets
+    support = np.bincount(sets.items, minlength=sets.width)
+    part_of_item = (np.cumsum(support) - support) * parts // max(len(sets.items), 1)
+    row_of: Ints = np.repeat(narrow(np.arange(len(sets)), len(sets)), sets.sizes)
+    narrow_parts: Ints = narrow(part_of_item, parts)
+    for number, occurrences in enumerate(rows_by_part(narrow_parts[sets.items], parts)):
+        if len(occurrences):
+            rows = sorted_unique(row_of[occurrences])
+            range_ = np.flatnonzero(part_of_item == number)[[0, -1]]
+            chosen = short.take(rows)
+            columns = chosen.sets.items, chosen.sets.offsets, chosen.users, chosen.records
+            yield store_columns(rows, range_, *columns), limit, operations
+
+
+def _count_part(part: _Part) -> tuple[Ints, StoredRows]:
+    """The sets of a part, ascending, and their counts, stored where the columns were."""
+    stored, limit, operations = part
+    rows, (first, last), items, offsets, users, records = stored.take()
+    sets = Sets.unchecked(items=items, offsets=offsets)
+    weighted = _widen(WeightedSets(sets, users, records))
+    item = np.arange(sets.width)
+    is_first = (item >= first) & (item <= last)
+    tables = count_overlaps(weighted, is_first, limit, operations)
+    counted = np.stack(tables).transpose(2, 0, 1).astype(np.int32)
+    return rows, store_rows(stored.path, counted)

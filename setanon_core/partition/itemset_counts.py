@@ -115,21 +115,30 @@ def candidates(sets: Sets, frequent: FrequentItemsets) -> Counts:
 
 
 def add_counts(parts: Iterable[Counts]) -> Counts:
-    """Add the counts of several parts.
+    """Add the counts of several parts, which are read one after another.
 
     >>> add_counts([Counts(np.array([3, 5]), np.array([1, 2])), Counts(np.array([5]),
     ...     np.array([4]))]).counts.tolist()
     [1, 6]
     """
     none = np.empty(0, np.int64)
-    listed = [Counts(none, none), *parts]
-    keys = np.concatenate([part.keys for part in listed])
-    counts = np.concatenate([part.counts for part in listed])
+    sums = [Counts(none, none)]
+    for part in parts:
+        sums.append(part)
+        # Sums of similar sizes are merged, so that every key is copied a few times only.
+        while len(sums) > 1 and len(sums[-2].keys) <= 2 * len(sums[-1].keys):
+            sums[-2:] = [_merge(*sums[-2:])]
+    while len(sums) > 1:
+        sums[-2:] = [_merge(*sums[-2:])]
+    return sums[0]
+
+
+def _merge(left: Counts, right: Counts) -> Counts:
+    keys, counts = np.append(left.keys, right.keys), np.append(left.counts, right.counts)
     order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(run_starts(keys[order]))
-    if len(starts) == 0:
-        return Counts(none, none)
-    return Counts(keys[order[starts]], np.add.reduceat(counts[order], starts))
+    keys, counts = keys[order], counts[order]
+    starts = np.flatnonzero(run_starts(keys))
+    return Counts(keys[starts], np.add.reduceat(counts, starts)) if len(starts) else left
 
 
 def held_itemsets(sets: Sets, frequent: FrequentItemsets) -> Iterator[Entries]:

@@ -2,7 +2,7 @@
 
 Paper:      none.
 Guarantee:  groups with equal centers have the same place.
-Complexity: that of `flip`.
+Complexity: that of `flip_in_parts`.
 Deviation:  not in the paper.
 """
 
@@ -13,10 +13,9 @@ import numpy as np
 from setanon_core.columns.arrays import Ints, inverse_permutation
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
-from setanon_core.grouping.flip import flip
-from setanon_core.grouping.improve.reassign import savings
 from setanon_core.params import Params
 from setanon_core.partition.content_hashes import set_hashes
+from setanon_core.partition.group_parts import flip_in_parts
 from setanon_core.partition.plan import Plan
 from setanon_core.partition.wishes import NO_ITEM
 
@@ -35,17 +34,11 @@ class LocatedGroups(NamedTuple):
     """What each record saves at its center against withdrawal."""
 
 
-def locate_groups(
-    records: Records, labels: Ints, params: Params, plan: Plan, item_rank: Ints
-) -> LocatedGroups:
-    """Form the center of each group; its place is that of its rarest item.
-
-    The groups of a part of the records may be located alone if the part has all their members;
-    groups with equal centers are then merged at their place.
-    """
-    rows, centers = flip(records, labels, params.operations)
-    places = plan.place_of(rarest_items(centers, item_rank), set_hashes(centers))
-    return LocatedGroups(rows, centers, places, savings(records, rows, centers))
+def locate_groups(records: Records, labels: Ints, params: Params, plan: Plan) -> LocatedGroups:
+    """Form the center of each group; its place is that of its rarest item."""
+    rows, centers, saving = flip_in_parts(records, labels, params.operations)
+    places = plan.place_of(rarest_items(centers, plan.item_rank), set_hashes(centers))
+    return LocatedGroups(rows, centers, places, saving)
 
 
 def rarest_items(sets: Sets, item_rank: Ints) -> Ints:

@@ -33,6 +33,8 @@ class Plan:
     places: int
     first: Ints
     count: Ints
+    item_rank: Ints
+    """Rank of each item by support: the rarest item of a center decides on its place."""
 
     def place_of(self, items: npt.NDArray[np.integer], keys: Keys) -> Ints:
         """The place of each record, given an item and a hash of its content.
@@ -54,7 +56,7 @@ def make_plan(frequent: FrequentItemsets, neighbours: Counts, weights: Ints, pla
     """Cut the line of items into places; `weights` counts the records with each first home."""
     line = depth_first(find_parents(frequent, neighbours))
     first, count = cut(weights[line], places)
-    plan = Plan(places, np.empty_like(first), np.empty_like(count))
+    plan = Plan(places, np.empty_like(first), np.empty_like(count), frequent.item_rank)
     plan.first[line], plan.count[line] = first, count
     return plan
 

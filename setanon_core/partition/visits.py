@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setanon_core.columns.arrays import Bools, Ints
+from setanon_core.columns.narrow import widen
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.improve.membership import Membership
@@ -26,20 +27,26 @@ from setanon_core.grouping.mined_records import MinedRecords, min_center_support
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.partition.place_columns import renumber_items
-from setanon_core.partition.wishes import NO_ITEM, Wishes
+from setanon_core.runtime.column_files import StoredColumns
 
-Comparison = tuple[Sets, Ints, Sets, Params]
-"""Arguments of `compare_at_place`: sets, savings, centers of the place, parameters."""
+Comparison = tuple[StoredColumns, Params]
+"""Arguments of `compare_at_place`: items and offsets of the sets, their savings, items and offsets
+of the centers of the place; parameters."""
 
-Visit = tuple[Records, Ints, Ints, Sets, Params]
-"""Arguments of `reopen_at_place`: records, rows, savings, centers of the place, parameters."""
+Visit = tuple[StoredColumns, Params, int]
+"""Arguments of `reopen_at_place`: items, offsets, users, rows and savings of the records;
+parameters; number of centers of the place."""
 
 
 def compare_at_place(comparison: Comparison) -> tuple[Ints, Ints]:
     """The nearest center of a place for each set, and the saving there."""
-    sets, saving, centers, params = comparison
-    sets, centers = renumber_items(sets, centers)
-    return compare_with_centers(sets, saving, centers, params)
+    stored, params = comparison
+    items, offsets, saving, center_items, center_offsets = stored.take()
+    sets, centers = renumber_items(
+        Sets.unchecked(items=items, offsets=offsets),
+        Sets.unchecked(items=center_items, offsets=center_offsets),
+    )
+    return compare_with_centers(sets, widen(saving), centers, params)
 
 
 def reopen_at_place(visit: Visit) -> Ints:
@@ -49,22 +56,23 @@ def reopen_at_place(visit: Visit) -> Ints:
     visitors. Rows of new groups follow those of the centers. `savings` of visitors are those in
     their own groups: a visitor that would save less here is used only if the new group pays for it.
     """
-    records, rows, saving, centers, params = visit
-    (sets,) = renumber_items(records)
-    local = Records.from_checked_sets(sets, records.users)
+    stored, params, n_centers = visit
+    items, offsets, users, rows, saving = stored.take()
+    (sets,) = renumber_items(Sets.unchecked(items=items, offsets=offsets))
+    local = Records.from_checked_sets(sets, widen(users))
     mined = MinedRecords.from_records(local, min_center_support(params))
-    return open_centers(mined, rows, saving, params, len(centers))
+    return open_centers(mined, widen(rows), widen(saving), params, n_centers)
 
 
 def destinations(
-    choices: npt.NDArray[np.integer], wishes: Wishes, here: Ints, saving: Ints
+    choices: npt.NDArray[np.int16], sizes: npt.NDArray[np.int8], here: Ints, saving: Ints
 ) -> Ints:
     """The place that each record may visit, or `here`.
 
-    `choices` are the places of its homes, best first. It is the first one, other than `here`, that
-    may save more than `saving`.
+    `choices` are the places of its homes, best first, and `sizes` what it can save there. It is
+    the first one, other than `here`, that may save more than `saving`.
     """
-    could_save_more = (wishes.homes != NO_ITEM) & (wishes.sizes > saving[:, None])
+    could_save_more = sizes > np.maximum(saving, 0)[:, None]
     is_open = could_save_more & (choices != here[:, None])
     first = choices[np.arange(len(here)), is_open.argmax(axis=1)]
     return np.where(is_open.any(axis=1), first, here)

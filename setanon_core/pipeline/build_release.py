@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
-from setanon_core.columns.arrays import earlier_occurrences
+from setanon_core.columns.arrays import Ints, earlier_occurrences
 from setanon_core.columns.tables import TableConstructor
 from setanon_core.edits import EditCounts, EditTargets, edit_in_batches
 from setanon_core.errors import NotAnonymousError
@@ -68,28 +68,26 @@ def edit_threads(
     threads: Threads, result: Anonymized, params: ReleaseParams
 ) -> tuple[Queries, ReleaseCost]:
     """The queries to publish, as keyword numbers, and their cost; refuse rare keywords."""
-    targets = edit_targets(threads, result, params)
+    targets = edit_targets(threads.records.users, result, params)
     edited = edit_in_batches(threads.typed, threads.keywords, targets)
-    return edited.queries, edited_cost(threads, result, params, edited.counts)
+    cost = release_cost(threads, result, edited.counts.respellings)
+    return edited.queries, edited_cost(cost, params, edited.counts)
 
 
-def edit_targets(threads: Threads, result: Anonymized, params: ReleaseParams) -> EditTargets:
-    """What the threads are edited to: the centers of their groups, in common spellings."""
+def edit_targets(users: Ints, result: Anonymized, params: ReleaseParams) -> EditTargets:
+    """What the threads of these users are edited to: centers of groups, in common spellings."""
     return EditTargets(
         result.labels,
         item_centers(result),
         params.required_owners,
         as_typed=params.spelling == "as_typed",
-        users=threads.records.users,
+        users=users,
         sharing_users=params.k if params.format == "queries" else None,
     )
 
 
-def edited_cost(
-    threads: Threads, result: Anonymized, params: ReleaseParams, counts: EditCounts
-) -> ReleaseCost:
-    """The cost of publishing the threads after these edits."""
-    cost = release_cost(threads, result, counts.respellings)
+def edited_cost(cost: ReleaseCost, params: ReleaseParams, counts: EditCounts) -> ReleaseCost:
+    """The cost of a release, with the queries that were edited."""
     if params.format == "sets":
         return cost
     return replace(cost, query_rows=counts.rows, true_query_rows=counts.true_rows)

@@ -10,14 +10,16 @@ Deviation:  that of the grouper; records are sorted first, so that input order d
             `best` groups very many records place by place: see `group_in_places`.
 """
 
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from setanon_core.columns.arrays import Ints, inverse_permutation, mix64
+from setanon_core.columns.narrow import narrow_column, narrow_records, widen
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
-from setanon_core.columns.users import encode_users, user_ranks
+from setanon_core.columns.users import encode_users
 from setanon_core.errors import NotAnonymousError
 from setanon_core.grouping.bounds.lower_bound import lower_bound
 from setanon_core.grouping.cost import cost_of
@@ -26,11 +28,24 @@ from setanon_core.grouping.methods import group, group_within
 from setanon_core.grouping.strip import Stripped, count_owners, strip
 from setanon_core.grouping.superset_users import SupersetUsers
 from setanon_core.grouping.typed_centers import typed_centers
-from setanon_core.model.groups import WITHDRAWN, Anonymized, Certificate, Cost, Round
+from setanon_core.model.groups import (
+    WITHDRAWN,
+    Anonymized,
+    Certificate,
+    Cost,
+    Grouping,
+    Round,
+)
 from setanon_core.params import Params
 from setanon_core.partition.bound_parts import bound_in_parts
 from setanon_core.partition.group_in_places import group_in_places
+from setanon_core.partition.group_parts import (
+    cost_in_parts,
+    count_small_groups,
+    flip_in_parts,
+)
 from setanon_core.partition.plan import count_places
+from setanon_core.pipeline.prepare_records import PreparedRecords, prepare_records
 from setanon_core.runtime.executor import submit
 
 
@@ -43,50 +58,110 @@ def anonymize_records(
     is the number of owners of each item, if it cannot be counted from the records alone.
     """
     owners = count_owners(records) if owners is None else owners
+    if clusters is None and needs_places(records, params):
+        prepared = prepare_records(narrow_records(records), params, owners)
+        return anonymize_prepared(prepared, params, records.vocabulary)
     stripped = strip(records, params, owners)
     # By the items before stripping: records that differ in stripped items only are not equal.
     order = canonical_order(records.subset(stripped.positions))
     ordered = _reorder(stripped.records, order)
-    stripped = replace(stripped, records=ordered)  # frees the unordered copy
-    places = 1 if clusters is not None or params.method == "paper" else count_places(len(ordered))
-    if places > 1:
-        grouping = group_in_places(ordered, params, places)
-        # After the grouping, which needs the memory of all processes.
-        remaining_bound = submit(bound_in_parts, ordered.without_vocabulary(), params)
+    remaining_bound = submit(lower_bound, ordered.without_vocabulary(), params)
+    if clusters is None:
+        grouping = group(ordered, params)
     else:
-        remaining_bound = submit(lower_bound, ordered.without_vocabulary(), params)
-        if clusters is None:
-            grouping = group(ordered, params)
-        else:
-            grouping = group_within(ordered, params, clusters[stripped.positions[order]])
+        grouping = group_within(ordered, params, clusters[stripped.positions[order]])
     rows, centers = flip(ordered, grouping.labels, params.operations)
     if params.combinations == "typed":
         rows, centers = typed_centers(ordered, rows, centers, params)
         _require_typed(records, centers, params.k)
-    _require_users(ordered, rows, params.k)
+    _require_users(count_small_groups(rows, ordered.users, params.k), params.k)
     _require_owners(owners[centers.items], params.required_owners)
     labels = np.full(len(records), WITHDRAWN)
     labels[stripped.positions[order]] = rows
-    cost = cost_of(records, labels, centers)
-    rounds = [_add_stripped(round_, stripped) for round_ in grouping.rounds]
-    if params.combinations == "typed":
-        rounds.append(Round(typed_centers.__name__, cost))
     if grouping.proven_optimal:
         # Typed centers may cost more than these, but never less.
-        bound = stripped.cost + flip_cost(ordered, grouping.labels, params.operations).total
+        bound = flip_cost(ordered, grouping.labels, params.operations).total
     else:
-        bound = stripped.cost + remaining_bound()
+        bound = remaining_bound()
+    return _anonymized(
+        _Groups(labels, centers, cost_of(records, labels, centers)),
+        grouping,
+        stripped.cost + bound,
+        stripped,
+        params,
+        vocabulary=records.vocabulary or range(records.width),
+        warnings=_warnings(records.n_users, stripped, params),
+    )
+
+
+def needs_places(records: Records, params: Params) -> bool:
+    """Whether so many records are grouped place by place."""
+    return params.method != "paper" and count_places(int(np.count_nonzero(records.sizes))) > 1
+
+
+def anonymize_prepared(
+    prepared: PreparedRecords, params: Params, vocabulary: Sequence[Hashable] = ()
+) -> Anonymized:
+    """Group prepared records in places, form the centers, compute cost and certificate.
+
+    Without a vocabulary, items are named by their numbers.
+    """
+    stripped, records = prepared.stripped, prepared.stripped.records
+    grouping = group_in_places(records, params, count_places(len(records)))
+    rows, centers, _ = flip_in_parts(records, grouping.labels, params.operations)
+    # After the grouping, which needs the memory of all processes.
+    bound = bound_in_parts(records, params)
+    if params.combinations == "typed" and prepared.typed is not None:
+        everything = records.subset(np.arange(len(records)))
+        rows, centers = typed_centers(everything, widen(rows), centers, params)
+        _require_typed(prepared.typed.subset(np.arange(prepared.n_records)), centers, params.k)
+    _require_users(count_small_groups(rows, records.users, params.k), params.k)
+    _require_owners(prepared.owners[centers.items], params.required_owners)
+    labels = narrow_column(prepared.n_records, WITHDRAWN)
+    labels[stripped.positions] = rows
+    cost = _add_stripped(Round("", cost_in_parts(records, rows, centers)), stripped).cost
+    return _anonymized(
+        _Groups(labels, centers, cost),
+        grouping,
+        stripped.cost + bound,
+        stripped,
+        params,
+        vocabulary=vocabulary or range(len(prepared.owners)),
+        warnings=_warnings(prepared.n_users, stripped, params),
+    )
+
+
+class _Groups(NamedTuple):
+    """The row of each record's center, the centers, and their cost."""
+
+    labels: Ints
+    centers: Sets
+    cost: Cost
+
+
+def _anonymized(  # noqa: PLR0913 - the parts of a result
+    groups: _Groups,
+    grouping: Grouping,
+    bound: int,
+    stripped: Stripped,
+    params: Params,
+    *,
+    vocabulary: Sequence[Hashable],
+    warnings: tuple[str, ...],
+) -> Anonymized:
+    rounds = [_add_stripped(round_, stripped) for round_ in grouping.rounds]
+    if params.combinations == "typed":
+        rounds.append(Round(typed_centers.__name__, groups.cost))
     # The result must not contain items that are not published.
-    published, items = np.unique(centers.items, return_inverse=True)
-    vocabulary = records.vocabulary or range(records.width)
+    published, items = np.unique(groups.centers.items, return_inverse=True)
     return Anonymized(
-        labels=labels,
-        centers=Sets(items, centers.offsets),
+        labels=groups.labels,
+        centers=Sets(items, groups.centers.offsets),
         vocabulary=tuple(vocabulary[item] for item in published.tolist()),
-        certificate=Certificate(cost, bound, proven_optimal=bound >= cost.total),
+        certificate=Certificate(groups.cost, bound, proven_optimal=bound >= groups.cost.total),
         params=params,
         notes=grouping.notes,
-        warnings=_warnings(records, stripped, params),
+        warnings=warnings,
         rounds=tuple(rounds),
     )
 
@@ -115,11 +190,8 @@ def _add_stripped(round_: Round, stripped: Stripped) -> Round:
     return Round(round_.name, Cost(cost.additions, deletions, withdrawals))
 
 
-def _require_users(records: Records, rows: Ints, k: int) -> None:
+def _require_users(small: int, k: int) -> None:
     """Refuse groups of fewer than k users, whatever the grouper did."""
-    published = rows != WITHDRAWN
-    _, users = user_ranks(rows[published], records.users[published])
-    small = len(np.unique(rows[published][users < k]))
     if small:
         raise NotAnonymousError(
             f"every group must have at least k = {k} users; {small} groups had fewer. Nothing was "
@@ -149,7 +221,7 @@ def _require_typed(records: Records, centers: Sets, k: int) -> None:
         )
 
 
-def _warnings(records: Records, stripped: Stripped, params: Params) -> tuple[str, ...]:
+def _warnings(n_users: int, stripped: Stripped, params: Params) -> tuple[str, ...]:
     """Sentences on withdrawn records, which the user should read before using the result."""
     warnings = []
     if stripped.empty:
@@ -163,7 +235,7 @@ def _warnings(records: Records, stripped: Stripped, params: Params) -> tuple[str
     if stripped.records.n_users < params.k:
         warnings.append(
             f"Every record was withdrawn: a set must be shared by k = {params.k} users, and only "
-            f"{stripped.records.n_users} of {records.n_users} users have a publishable record."
+            f"{stripped.records.n_users} of {n_users} users have a publishable record."
         )
     elif len(stripped.records.items) == 0:
         warnings.append(

@@ -64,10 +64,18 @@ def item_centers(result: Anonymized) -> Sets:
 
 def release_cost(threads: Threads, result: Anonymized, respellings: int) -> ReleaseCost:
     """The cost of publishing the threads in these groups."""
+    records = threads.records
+    return cost_of_release(len(records), len(records.items), result, respellings)
+
+
+def cost_of_release(
+    threads: int, keywords: int, result: Anonymized, respellings: int
+) -> ReleaseCost:
+    """The cost of publishing so many threads, with so many keywords, in these groups."""
     return ReleaseCost(
         k=result.params.k,
-        threads=len(threads.records),
-        keywords=len(threads.records.items),
+        threads=threads,
+        keywords=keywords,
         respellings=respellings,
         certificate=result.certificate,
         rounds=result.rounds,

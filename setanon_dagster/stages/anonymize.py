@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,31 @@ from setanon_core.columns.arrays import (
     run_starts,
     sorted_unique,
 )
+from setanon_core.columns.narrow import narrow, widen
 from setanon_core.columns.users import user_ranks
 from setanon_core.edits import EditCounts, edit_batches
 from setanon_core.model.groups import WITHDRAWN, Anonymized
-from setanon_core.model.queries import Queries, Threads
+from setanon_core.model.queries import Keywords, Queries
 from setanon_core.params import ReleaseParams
+from setanon_core.partition.parts import complete_groups
+from setanon_core.partition.plan import count_places
 from setanon_core.pipeline.build_release import edit_targets, edited_cost
-from setanon_core.pipeline.group_threads import group_threads
+from setanon_core.pipeline.group_records import anonymize_prepared
+from setanon_core.pipeline.group_threads import cost_of_release, group_threads
+from setanon_core.pipeline.prepare_records import prepare_records
+from setanon_core.runtime.column_files import store_columns, use_column_folder
 from setanon_core.runtime.progress import listen_to_progress
+from setanon_core.stored_queries import StoredQueries
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
-from setanon_dagster.stages.arrow import list_column
+from setanon_dagster.stages.arrow import list_column, text_array
 from setanon_dagster.stages.cost_report import cost_table
-from setanon_dagster.stages.load_threads import StoredClusters, load_keys, load_threads
+from setanon_dagster.stages.load_large import load_large
+from setanon_dagster.stages.load_threads import (
+    StoredClusters,
+    load_keys,
+    load_threads,
+    row_count,
+)
 from setanon_dagster.storage.batches import prefetch, reader_of_tables
 
 TRIM_THREADS: Final = 1_000_000
@@ -77,71 +90,101 @@ def anonymize_clusters(
     edited while they are read, and can be read once.
     With a private `folder`, typed words are stored there while threads are grouped.
     """
-    threads, restore_typed = _spill_typed(load_threads(clusters, params), folder)
-    trim_memory()
-    trims = len(threads.records) >= TRIM_THREADS
-    with listen_to_progress(MemoryTrimmer()) if trims else nullcontext():
-        grouping = group_threads(threads, params, load_keys(clusters, params))
-    rows = _EditedRows(replace(threads, typed=restore_typed()), grouping, params)
-    published = np.flatnonzero(grouping.labels != WITHDRAWN)
-    owners = threads.records.users[published]
-    groups = grouping.labels[published]
+    with use_column_folder(folder):
+        is_large = folder is not None and params.method == "best"
+        if is_large and count_places(row_count(clusters)) > 1:
+            threads = _group_large(clusters, params)
+        else:
+            threads = _group_threads(clusters, params)
+    rows, grouping = _EditedRows(threads, params), threads.grouping
+    published = narrow(np.flatnonzero(grouping.labels != WITHDRAWN), len(grouping.labels))
     return AnonymizedClusters(
         threads=reader_of_tables(
             pa.schema({"thread": pa.int64(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}),
             prefetch(rows.tables()),
         ),
-        ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(published, owners, threads))),
+        ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(published, threads))),
         cost=rows.cost,
         warnings=(*grouping.warnings, *grouping.notes),
         published=len(published),
-        groups=len(sorted_unique(groups)),
-        smallest_group=count_smallest_group(groups, owners),
+        groups=len(grouping.centers),
+        smallest_group=smallest_group(grouping.labels, threads.owners),
     )
 
 
-def _spill_typed(threads: Threads, folder: Path | None) -> tuple[Threads, Callable[[], Queries]]:
-    """Threads without their typed words, and a function that restores the words.
+class _GroupedThreads(NamedTuple):
+    """Threads with their groups: what is needed to edit and to publish them."""
 
-    Typed words are the larger half of the threads, and the grouping does not need them.
-    """
-    typed = threads.typed
-    if folder is None:
-        return threads, lambda: typed
-    paths = {field.name: folder / f"{field.name}.npy" for field in fields(Queries)}
-    for name, path in paths.items():
-        np.save(path, getattr(typed, name))
+    grouping: Anonymized
+    typed: Queries | StoredQueries
+    keywords: Keywords
+    owners: Ints
+    """The user number of each thread."""
 
-    def restore() -> Queries:
-        columns = {name: np.load(path) for name, path in paths.items()}
-        for path in paths.values():
-            path.unlink()
-        return Queries(**columns)
+    users: pa.Array
+    """The user behind each user number."""
 
+    n_keywords: int
+    """Keywords of all threads."""
+
+
+def _group_threads(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThreads:
+    """Load the threads, and group them with 64-bit columns in memory."""
+    threads = load_threads(clusters, params)
+    typed = store_columns(threads.typed.words, threads.typed.offsets, threads.typed.threads)
     empty = np.empty(0, np.int64)
-    return replace(threads, typed=Queries(empty, offsets_of(empty), empty)), restore
+    # Typed words are the larger half of the threads, and the grouping does not need them.
+    threads = replace(threads, typed=Queries(empty, offsets_of(empty), empty))
+    trim_memory()
+    trims = len(threads.records) >= TRIM_THREADS
+    with listen_to_progress(MemoryTrimmer()) if trims else nullcontext():
+        grouping = group_threads(threads, params, load_keys(clusters, params))
+    return _GroupedThreads(
+        grouping,
+        Queries(*typed.take()),
+        threads.keywords,
+        threads.records.users,
+        pa.array(threads.users, pa.string()),
+        len(threads.records.items),
+    )
 
 
-def count_smallest_group(groups: Ints, users: Ints) -> int:
+def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThreads:
+    """Load the threads into narrow columns and files, and group them place by place."""
+    typed, keywords, records, users = load_large(clusters, params)
+    owners, n_keywords = records.users, len(records.items)
+    prepared = prepare_records(records, params, keywords.item_owners)
+    del records  # the prepared records replace them
+    trim_memory()
+    with listen_to_progress(MemoryTrimmer()):
+        grouping = anonymize_prepared(prepared, params)
+    del prepared
+    trim_memory()
+    return _GroupedThreads(grouping, typed, keywords, owners, users, n_keywords)
+
+
+def smallest_group(labels: Ints, users: Ints) -> int:
     """The number of users of the smallest group; 0 if there is no group."""
-    if not len(users):
-        return 0
-    return int(user_ranks(groups, users)[1].min())
+    sizes = [
+        int(user_ranks(widen(labels[part]), widen(users[part]))[1].min())
+        for part in complete_groups(labels)
+    ]
+    return min(sizes, default=0)
 
 
 class _EditedRows:
     """Rows of the published threads, and the cost of the edits when all rows were made."""
 
-    def __init__(self, threads: Threads, grouping: Anonymized, params: ReleaseParams) -> None:
-        self.threads, self.grouping, self.params = threads, grouping, params
+    def __init__(self, threads: _GroupedThreads, params: ReleaseParams) -> None:
+        self.threads, self.grouping, self.params = threads, threads.grouping, params
         self.counts = EditCounts()
-        targets = edit_targets(threads, grouping, params)
+        targets = edit_targets(threads.owners, threads.grouping, params)
         self.batches = edit_batches(threads.typed, threads.keywords, targets)
 
     def tables(self) -> Iterator[pa.Table]:
         """One row per query, or one row per thread with its keywords, in batches of groups."""
         labels = self.grouping.labels
-        vocabulary = pa.array(self.threads.keywords.vocabulary, pa.string())
+        vocabulary = text_array(self.threads.keywords.vocabulary)
         for queries, counts in self.batches:
             self.counts = self.counts.plus(counts)
             # The queries of a thread are adjacent.
@@ -156,8 +199,9 @@ class _EditedRows:
 
     def cost(self) -> pa.Table:
         """The cost report of the rows that were made."""
-        cost = edited_cost(self.threads, self.grouping, self.params, self.counts)
-        return cost_table([cost], self.params)
+        n_threads, n_keywords = len(self.grouping.labels), self.threads.n_keywords
+        cost = cost_of_release(n_threads, n_keywords, self.grouping, self.counts.respellings)
+        return cost_table([edited_cost(cost, self.params, self.counts)], self.params)
 
 
 def _query_texts(queries: Queries, vocabulary: pa.Array) -> dict[str, object]:
@@ -182,12 +226,12 @@ def _keyword_sets(
     return {"keywords": list_column(rows, n, vocabulary.take(pa.array(words)))}
 
 
-def _ledger_rows(published: Ints, owners: Ints, threads: Threads) -> Iterator[pa.Table]:
+def _ledger_rows(published: Ints, threads: _GroupedThreads) -> Iterator[pa.Table]:
     """One row per published thread: its number and its user."""
-    users = pa.array(threads.users, pa.string())
     for start, stop in _batch_bounds(len(published)):
-        names = users.take(pa.array(owners[start:stop]))
-        yield pa.table([published[start:stop], names], schema=LEDGER)
+        numbers = published[start:stop]
+        names = threads.users.take(pa.array(threads.owners[numbers]))
+        yield pa.table([pa.array(numbers, pa.int64()), names], schema=LEDGER)
 
 
 def _batch_bounds(n: int) -> Iterator[tuple[int, int]]:

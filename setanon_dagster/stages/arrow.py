@@ -1,5 +1,6 @@
 """Integer codes for Arrow text columns, and list columns built from flat ones."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from setanon_core.columns.arrays import Ints, inverse_permutation, offsets_of
+from setanon_core.runtime.column_files import StoredColumns, store_columns
 
 
 def encode(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
@@ -44,33 +46,57 @@ def list_column(rows: Ints, n: int, values: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
+def text_array(texts: Sequence[str] | pa.Array) -> pa.Array:
+    """Texts as an Arrow array."""
+    return texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
+
+
 class TextColumn:
-    """A text column read in batches; stores each text once, and a code per row."""
+    """A text column read in batches; stores each text once per batch, and a code per row.
+
+    The codes are in files if there is a folder of columns.
+    """
 
     def __init__(self) -> None:
         """Start empty."""
-        self._batches: list[pa.DictionaryArray] = []
+        self._texts: list[pa.DictionaryArray] = []
+        self._codes: list[StoredColumns] = []
+        self._rows = 0
 
     def append(self, texts: pa.Array) -> None:
         """Add a batch."""
-        self._batches.append(texts.dictionary_encode())
+        encoded = texts.dictionary_encode()
+        self._codes.append(store_columns(encoded.indices.to_numpy()))
+        numbers = pa.array(np.arange(len(encoded.dictionary), dtype=np.int32))
+        self._texts.append(pa.DictionaryArray.from_arrays(numbers, encoded.dictionary))
+        self._rows += len(texts)
 
-    def encode_sorted(self) -> tuple[list[str], npt.NDArray[np.int32]]:
-        """The sorted distinct texts, and the code of each row. Empties the column."""
-        encoded = pa.chunked_array(self._batches, pa.dictionary(pa.int32(), pa.string()))
-        self._batches.clear()
+    def encode_sorted(self) -> tuple[pa.Array, Iterator[npt.NDArray[np.int32]]]:
+        """The sorted distinct texts, and the codes of each batch. Empties the column."""
+        encoded = pa.chunked_array(self._texts, pa.dictionary(pa.int32(), pa.string()))
+        self._texts.clear()
         chunks = encoded.unify_dictionaries().chunks
         del encoded
         texts = chunks[0].dictionary if chunks else pa.array([], pa.string())
         order: Ints = pc.sort_indices(texts).to_numpy()
         rank = inverse_permutation(order).astype(np.int32)
-        codes = np.empty(sum(map(len, chunks)), np.int32)
-        end = len(codes)
-        while chunks:  # free each chunk before the next one is read
-            start = end - len(chunks[-1])
-            np.take(rank, chunks.pop().indices.to_numpy(), out=codes[start:end])
-            end = start
-        return texts.take(pa.array(order)).to_pylist(), codes
+        ranks = [rank[chunk.indices.to_numpy()] for chunk in chunks]
+        return texts.take(pa.array(order)), self._read(ranks)
+
+    def _read(self, ranks: list[npt.NDArray[np.int32]]) -> Iterator[npt.NDArray[np.int32]]:
+        """Codes in sorted order; each batch is freed when it was read."""
+        codes, self._codes = self._codes[::-1], []
+        for rank in ranks:
+            yield rank[codes.pop().take()[0]]
+
+    def encode_all(self) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """The sorted distinct texts, and the code of each row. Empties the column."""
+        column, end = np.empty(self._rows, np.int32), 0
+        texts, batches = self.encode_sorted()
+        for codes in batches:
+            column[end : end + len(codes)] = codes
+            end += len(codes)
+        return texts.to_pylist(), column
 
 
 class Int32Column:

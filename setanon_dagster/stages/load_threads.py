@@ -35,8 +35,8 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
     words, users = TextColumn(), TextColumn()
     query_lengths, query_counts = Int32Column(), Int32Column()
     names: list[str] = []
-    total = _row_count(clusters)
-    for batch in prefetch(_batches(clusters)):
+    total = row_count(clusters)
+    for batch in prefetch(read_batches(clusters)):
         words.append(pc.list_flatten(batch.column("words")))
         query_lengths.append(pc.list_flatten(batch.column("lengths")).to_numpy())
         query_counts.append(pc.list_value_length(batch.column("lengths")).to_numpy())
@@ -44,8 +44,8 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
         if "name" in batch.schema.names:
             names += batch.column("name").to_pylist()
         report_progress("threads read back", len(query_counts.values), total)
-    vocabulary, word_codes = words.encode_sorted()
-    user_names, owners = users.encode_sorted()
+    vocabulary, word_codes = words.encode_all()
+    user_names, owners = users.encode_all()
     return build_threads(
         Queries(
             # int32 instead of the core's int64 halves the memory of the largest column.
@@ -77,13 +77,14 @@ def _columns(clusters: StoredClusters) -> list[str]:
     return [name for name in COLUMNS if name in stored]
 
 
-def _row_count(clusters: StoredClusters) -> int:
+def row_count(clusters: StoredClusters) -> int:
+    """The number of threads."""
     if isinstance(clusters, pa.Table):
         return len(clusters)
     return int(clusters.aggregate("count(*)").fetchall()[0][0])
 
 
-def _batches(clusters: StoredClusters) -> Iterator[pa.RecordBatch]:
+def read_batches(clusters: StoredClusters) -> Iterator[pa.RecordBatch]:
     """Batches of the needed columns, in thread order."""
     columns = _columns(clusters)
     if isinstance(clusters, pa.Table):

@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.itemsets import all_itemsets
 from support.oracles import random_records
 
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.partition import itemset_counts as module
-from setanon_core.partition.group_in_places import count_itemsets
 from setanon_core.partition.itemset_counts import (
     FrequentItemsets,
     add_counts,
@@ -49,7 +49,7 @@ def test_all_frequent_itemsets_are_counted(seed):
     rng = np.random.default_rng(seed)
     records = random_records(rng, int(rng.integers(1, 60)), int(rng.integers(2, 9)))
     min_support = int(rng.integers(1, 6))
-    assert supports_of(count_itemsets(records, min_support)) == supports(records, min_support)
+    assert supports_of(all_itemsets(records, min_support)) == supports(records, min_support)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -70,7 +70,7 @@ def test_counts_of_parts_add_up_on_every_level(seed):
 
 def test_each_set_holds_the_frequent_itemsets_that_it_contains():
     records = random_records(np.random.default_rng(3), 40, 6)
-    frequent = count_itemsets(records, 4)
+    frequent = all_itemsets(records, 4)
     expected = supports(records, 4)
     for level, entries in enumerate(held_itemsets(records, frequent)):
         itemsets = frequent.items_of(level, entries.itemset).tolist()
@@ -85,23 +85,23 @@ def test_each_set_holds_the_frequent_itemsets_that_it_contains():
 
 def test_itemsets_end_at_eight_items():
     records = Records.from_sets([set(range(10))] * 3)
-    frequent = count_itemsets(records, 3)
+    frequent = all_itemsets(records, 3)
     assert [len(keys) for keys, _ in frequent.levels] == [10, 45, 120, 210, 252, 210, 120, 45]
 
 
 def test_a_set_with_too_many_candidates_is_not_extended_and_others_are(monkeypatch):
     monkeypatch.setattr(module, "EXTENSIONS", 10)
     records = Records.from_sets([{1, 2, 3}] * 3 + [set(range(20, 40))] * 3)
-    frequent = count_itemsets(records, 3)
+    frequent = all_itemsets(records, 3)
     assert [len(keys) for keys, _ in frequent.levels] == [23, 3, 1]
 
 
 def test_the_rarest_item_has_the_lowest_support_and_then_the_lowest_number():
     records = Records.from_sets([{0, 1, 2}] * 2 + [{0}])
-    frequent = count_itemsets(records, 2)
+    frequent = all_itemsets(records, 2)
     assert [items.tolist() for items in frequent.rarest_items] == [[0, 1, 2], [1, 2, 1], [1]]
 
 
 def test_no_sets_have_no_itemsets():
-    assert count_itemsets(Records.from_sets([]), 2).levels == ()
-    assert count_itemsets(Records.from_sets([set(), set()]), 1).levels == ()
+    assert all_itemsets(Records.from_sets([]), 2).levels == ()
+    assert all_itemsets(Records.from_sets([set(), set()]), 1).levels == ()

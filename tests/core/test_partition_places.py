@@ -13,15 +13,14 @@ from setanon_core.grouping.strip import count_owners, strip
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
 from setanon_core.partition import group_in_places as module
-from setanon_core.partition import plan
+from setanon_core.partition import parts, plan
 from setanon_core.partition.group_in_places import (
-    count_itemsets,
     group_in_places,
     group_places,
     move_between_places,
-    place_records,
 )
 from setanon_core.partition.locate_groups import locate_groups
+from setanon_core.partition.place_records import place_records
 from setanon_core.pipeline import group_records
 from setanon_core.pipeline.group_records import anonymize_records
 from setanon_core.runtime.executor import use_executor
@@ -64,17 +63,17 @@ def test_visits_lower_the_cost_and_places_cost_little():
 
 def test_a_withdrawn_record_moves_to_the_nearest_center_of_all_its_places():
     records, params = random_records(np.random.default_rng(1), 300, 14, 200), Params(3)
-    placed = place_records(records, count_itemsets(records, 3), 7)
+    placed = place_records(records, params, 7)
     labels, _ = group_places(placed, params)
     labels[::2] = WITHDRAWN
     _, n_users = user_ranks(labels, records.users)
     labels[n_users < params.k] = WITHDRAWN
-    located = locate_groups(records, labels, params, placed.plan, placed.item_rank)
+    located = locate_groups(records, labels, params, placed.plan)
     moved = move_between_places(placed, located, params)
     masks, centers = records.bitmasks(), located.centers.bitmasks()
     several = 0
     for i in np.flatnonzero(located.rows == WITHDRAWN).tolist():
-        known = placed.wishes.homes[i] >= 0
+        known = placed.sizes[i] > 0
         places = placed.choices[i][known].tolist()
         offers = dict.fromkeys(places, 0)
         for center, place in zip(centers, located.places.tolist(), strict=True):
@@ -94,7 +93,7 @@ def test_new_groups_of_several_places_save_more_than_those_of_one_place(monkeypa
     params = Params(3)
     records = strip(topic_records(1000, 500), params).records
     everywhere = group_in_places(records, params, 8).rounds[-1].cost.total
-    monkeypatch.setattr(module, "destinations", lambda _choices, _wishes, here, _saving: here)
+    monkeypatch.setattr(module, "destinations", lambda _choices, _sizes, here, _saving: here)
     assert everywhere < group_in_places(records, params, 8).rounds[-1].cost.total
 
 
@@ -104,7 +103,7 @@ def test_a_visit_that_raises_the_cost_is_undone(monkeypatch):
     expected = group_in_places(records, params, 3).rounds
 
     def withdraw_all(placed, _located, _params):
-        return np.full(len(placed.records), -1)
+        return np.full(len(placed.records), -1, np.int32)
 
     monkeypatch.setattr(module, "reopen_between_places", withdraw_all)
     assert group_in_places(records, params, 3).rounds == expected[:2]
@@ -128,7 +127,7 @@ def test_small_data_are_one_place_and_are_grouped_as_before(monkeypatch):
         raise AssertionError
 
     records, params = topic_records(500, 200), Params(3)
-    monkeypatch.setattr(group_records, "group_in_places", refuse)
+    monkeypatch.setattr(group_records, "prepare_records", refuse)
     anonymize_records(records, params)
     monkeypatch.setattr(plan, "PLACE", 100)
     anonymize_records(records, Params(3, "paper"))
@@ -165,13 +164,13 @@ def test_the_executor_and_the_parts_do_not_change_the_labels(monkeypatch):
     expected = group_in_places(records, params, 4).labels
     with use_executor(Reversed()):
         assert np.array_equal(group_in_places(records, params, 4).labels, expected)
-    monkeypatch.setattr(module, "RECORDS_AT_ONCE", 37)
+    monkeypatch.setattr(parts, "RECORDS_AT_ONCE", 37)
     assert np.array_equal(group_in_places(records, params, 4).labels, expected)
 
 
 def test_the_records_of_an_item_that_everybody_has_are_distributed_among_places():
     records = Records.from_sets([{0, 1 + i} for i in range(600)])
-    placed = place_records(records, count_itemsets(records, 3), 4)
+    placed = place_records(records, Params(3), 4)
     sizes = np.bincount(placed.choices[:, 0], minlength=4)
     assert sizes.min() > 100
     labels = group_in_places(records, Params(3, min_owners=0), 4).labels

@@ -4,16 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.itemsets import all_itemsets
 from support.oracles import random_records
 
 from setanon_core.columns.records import Records
 from setanon_core.params import Params
 from setanon_core.partition.content_hashes import record_hashes, set_hashes
-from setanon_core.partition.group_in_places import count_itemsets, place_records
 from setanon_core.partition.itemset_counts import Counts
 from setanon_core.partition.locate_groups import locate_groups, rarest_items
-from setanon_core.partition.place_columns import renumber_items, rows_by_place
+from setanon_core.partition.parts import rows_by_part
+from setanon_core.partition.place_columns import renumber_items
+from setanon_core.partition.place_records import place_by_wishes
 from setanon_core.partition.plan import PLACE, Plan, count_places, cut, depth_first, find_parents
+from setanon_core.partition.wishes import find_wishes
 
 
 def test_the_number_of_places_follows_from_the_number_of_records():
@@ -21,7 +24,7 @@ def test_the_number_of_places_follows_from_the_number_of_records():
 
 
 def test_the_parent_is_the_more_frequent_item_most_often_beside():
-    frequent = count_itemsets(Records.from_sets([{0, 1, 2}, {1, 2}, {2}]), 1)
+    frequent = all_itemsets(Records.from_sets([{0, 1, 2}, {1, 2}, {2}]), 1)
     # Item 0 is beside item 1 twice and beside item 2 twice: the rarer one is its parent.
     neighbours = Counts(np.array([1, 2, 5]), np.array([2, 2, 1]))
     assert find_parents(frequent, neighbours).tolist() == [1, 2, -1]
@@ -91,7 +94,7 @@ def test_the_places_of_an_item_lie_around_its_middle(weights, places, first, cou
 
 
 def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
-    plan = Plan(5, np.array([0, 1]), np.array([1, 4]))
+    plan = Plan(5, np.array([0, 1]), np.array([1, 4]), np.arange(2))
     hashes = record_hashes(Records.from_sets([{0, i} for i in range(1, 400)]))
     heavy = plan.place_of(np.full(399, 1), hashes)
     assert np.bincount(heavy, minlength=5).tolist()[0] == 0
@@ -103,23 +106,24 @@ def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
 @pytest.mark.parametrize("places", [1, 2, 7])
 def test_every_record_has_exactly_one_place_and_equal_first_wishes_share_it(places):
     records = random_records(np.random.default_rng(1), 300, 8, 100)
-    placed = place_records(records, count_itemsets(records, 3), places)
-    parts = rows_by_place(placed.choices[:, 0], places)
+    frequent = all_itemsets(records, 3)
+    placed = place_by_wishes(records, frequent, places, np.ones(300, bool))
+    wishes = find_wishes(records, frequent)
+    parts = rows_by_part(placed.own, places)
     assert len(parts) == places
     assert sorted(np.concatenate(parts).tolist()) == list(range(300))
-    light = placed.plan.count[placed.wishes.homes[:, 0]] == 1
-    wished = light & (placed.wishes.level >= 0)
-    wish = placed.wishes.level[wished] * 1000 + placed.wishes.itemset[wished]
-    pairs = np.unique(np.column_stack((wish, placed.choices[wished, 0])), axis=0)
+    light = placed.plan.count[wishes.homes[:, 0]] == 1
+    wished = light & (wishes.level >= 0)
+    wish = wishes.level[wished] * 1000 + wishes.itemset[wished]
+    pairs = np.unique(np.column_stack((wish, placed.own[wished])), axis=0)
     assert len(pairs) == len(np.unique(wish))
 
 
 def test_a_group_is_located_at_the_place_of_the_rarest_item_of_its_center():
     records = Records.from_sets([{0, 1}] * 3 + [{1, 2}] * 4 + [{0}])
-    plan = Plan(9, np.array([3, 5, 7]), np.ones(3, int))
+    plan = Plan(9, np.array([3, 5, 7]), np.ones(3, int), np.array([0, 2, 1]))
     labels = np.array([4, 4, 4, 2, 2, 2, 2, -1])
-    item_rank = np.array([0, 2, 1])
-    located = locate_groups(records, labels, Params(3), plan, item_rank)
+    located = locate_groups(records, labels, Params(3), plan)
     assert located.places[located.rows[:7]].tolist() == [3] * 3 + [7] * 4
     assert located.saving.tolist() == [2] * 7 + [0]
     assert rarest_items(located.centers, np.array([1, 0, 2])).tolist() == [1, 1]

@@ -15,7 +15,7 @@ from setanon_core.partition.visits import (
     reopen_at_place,
     spare_records,
 )
-from setanon_core.partition.wishes import NO_ITEM, Wishes
+from setanon_core.runtime.column_files import store_columns
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -48,19 +48,18 @@ def test_the_record_with_the_greatest_gain_leaves_first():
 
 
 def test_a_record_goes_to_the_first_other_place_that_may_save_more():
-    homes = np.array([[4, 5, 6, NO_ITEM]] * 5)
-    sizes = np.array([[3, 2, 1, 0]] * 5)
-    choices = np.array([[0, 0, 1, 2]] * 5)
-    wishes = Wishes(homes, sizes, np.zeros(5, int), np.zeros(5, int))
-    here, saving = np.array([0, 1, 0, 1, 3]), np.array([0, 0, 1, 2, 3])
-    assert destinations(choices, wishes, here, saving).tolist() == [1, 0, 0, 0, 3]
+    sizes = np.array([[3, 2, 1, 0]] * 6)
+    choices = np.array([[0, 0, 1, 2]] * 6)
+    here, saving = np.array([0, 1, 0, 1, 3, 0]), np.array([0, 0, 1, 2, 3, -1])
+    assert destinations(choices, sizes, here, saving).tolist() == [1, 0, 0, 0, 3, 1]
 
 
 def test_centers_with_items_that_no_visitor_has_are_compared_correctly():
     sets = Records.from_columns([3, 8, 8], [0, 2, 3], vocabulary=range(10))
     centers = Records.from_columns([1, 3, 8, 8, 9], [0, 2, 3, 5], vocabulary=range(10))
     saving = np.zeros(2, np.int64)
-    at_place = compare_at_place((sets, saving, centers, Params(3)))
+    columns = sets.items, sets.offsets, saving, centers.items, centers.offsets
+    at_place = compare_at_place((store_columns(*columns), Params(3)))
     whole = compare_with_centers(sets, saving, centers, Params(3))
     assert [column.tolist() for column in at_place] == [column.tolist() for column in whole]
     assert [column.tolist() for column in at_place] == [[1, 1], [1, 1]]
@@ -81,7 +80,8 @@ def test_new_groups_never_cost_more_than_the_present_ones_and_what_visitors_save
         saving = savings(records, rows, centers)
         saving[visiting] = rng.integers(0, 3, visiting.sum())
         own = np.where(visiting, WITHDRAWN, rows)
-        moved = reopen_at_place((records, own, saving, centers, params))
+        columns = records.items, records.offsets, records.users, own, saving
+        moved = reopen_at_place((store_columns(*columns), params, len(centers)))
         assert (moved[~visiting & (moved < len(centers))] >= -1).all()
         joined = visiting & (moved != WITHDRAWN)
         away = visiting & (moved == WITHDRAWN)

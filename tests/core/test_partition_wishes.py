@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.itemsets import all_itemsets
 from support.oracles import random_records
 
 from setanon_core.columns.records import Records
-from setanon_core.partition.group_in_places import count_itemsets
 from setanon_core.partition.itemset_counts import add_counts
 from setanon_core.partition.wishes import CHOICES, NO_ITEM, Wishes, find_wishes, neighbour_counts
 
@@ -37,7 +37,7 @@ def mined(request):
     rng = np.random.default_rng(request.param)
     records = random_records(rng, 40, int(rng.integers(3, 8)))
     min_support = int(rng.integers(2, 9))
-    return records, count_itemsets(records, min_support), supports_of(records, min_support)
+    return records, all_itemsets(records, min_support), supports_of(records, min_support)
 
 
 def items_of(records):
@@ -98,6 +98,6 @@ def test_neighbours_are_counted_in_first_wishes_and_parts_add_up(mined):
 
 def test_records_without_a_frequent_item_have_no_wish():
     records = Records.from_sets([{1}, {2}, set()])
-    found = find_wishes(records, count_itemsets(records, 2))
+    found = find_wishes(records, all_itemsets(records, 2))
     assert (found.homes == NO_ITEM).all()
     assert found.level.tolist() == [-1, -1, -1]

@@ -1,16 +1,22 @@
 """A release whose threads are grouped place by place: published, and equal for all processes."""
 
+from dataclasses import replace
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from setanon_core import edits
 from setanon_core.params import ReleaseParams
-from setanon_core.partition import plan
+from setanon_core.partition import parts, plan
 from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.engines import process_pool
 from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.stages import load_threads
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import clusters_table
+from setanon_dagster.stages.load_large import load_large
 from setanon_dagster.stages.threads import threads_table
 
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
@@ -47,6 +53,41 @@ def released(stages, folder):
         parquet.write_table(tables[name], path)
     spec = ReleaseSpec(name="log", k=3, parameters={"method": "best"}, secret=PARAMS.secret)
     return publish(StageFiles(**paths), spec, folder / "out").digest, tables["cost_report"]
+
+
+def rows_of(result):
+    rows = result.threads.read_all()
+    order = [(name, "ascending") for name in ("thread", "position") if name in rows.column_names]
+    return rows.sort_by(order), result.ledger.read_all(), result.cost()
+
+
+@pytest.mark.parametrize("form", ["queries", "edited", "sets"])
+def test_columns_in_files_give_the_same_rows_as_columns_in_memory(
+    stages, tmp_path, monkeypatch, form
+):
+    monkeypatch.setattr(plan, "PLACE", 300)
+    params = replace(PARAMS, format=form)
+    expected = rows_of(anonymize_clusters(stages["clusters"], params))
+    monkeypatch.setattr(load_threads, "BATCH_THREADS", 100)
+    monkeypatch.setattr(parts, "RECORDS_AT_ONCE", 150)
+    monkeypatch.setattr(edits, "BATCH_WORDS", 500)
+    assert rows_of(anonymize_clusters(stages["clusters"], params, tmp_path)) == expected
+    assert not list(tmp_path.iterdir())
+
+
+def test_threads_loaded_into_files_are_those_loaded_into_memory(stages, monkeypatch):
+    expected = load_threads.load_threads(stages["clusters"], PARAMS)
+    monkeypatch.setattr(load_threads, "BATCH_THREADS", 100)
+    threads = load_large(stages["clusters"], PARAMS)
+    assert threads.records.items.tolist() == expected.records.items.tolist()
+    assert threads.records.offsets.tolist() == expected.records.offsets.tolist()
+    assert threads.records.users.tolist() == expected.records.users.tolist()
+    assert threads.users.to_pylist() == expected.users
+    assert threads.keywords.vocabulary.to_pylist() == expected.keywords.vocabulary
+    assert threads.keywords.owners.tolist() == expected.keywords.owners.tolist()
+    assert {column.dtype for column in (threads.records.items, threads.records.users)} == {
+        np.dtype(np.int32)
+    }
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from setanon_core.params import ReleaseParams
 from setanon_dagster.stages import anonymize
-from setanon_dagster.stages.anonymize import anonymize_clusters, count_smallest_group
+from setanon_dagster.stages.anonymize import anonymize_clusters, smallest_group
 from setanon_dagster.stages.clusters import clusters_table
 from setanon_dagster.stages.threads import threads_table
 
@@ -47,8 +47,7 @@ def test_rows_do_not_change_if_words_are_stored_while_threads_are_grouped(
 
     def group(threads, *arguments):
         words.append(len(threads.typed.words) + len(threads.typed.threads))
-        files = sorted(path.name for path in tmp_path.iterdir())
-        assert files == ["offsets.npy", "threads.npy", "words.npy"]
+        assert len(list(tmp_path.iterdir())) == 1
         return group_threads(threads, *arguments)
 
     monkeypatch.setattr(anonymize, "group_threads", group)
@@ -89,7 +88,7 @@ def test_ledger_has_the_same_entries_in_batches_of_any_size(clusters, monkeypatc
     [([], [], 0), ([4], [9], 1), ([0, 0, 1, 1, 1], [5, 5, 5, 6, 5], 1), ([2, 2, 2], [1, 2, 1], 2)],
 )
 def test_users_of_the_smallest_group_are_counted_once(groups, users, smallest):
-    assert count_smallest_group(np.array(groups, int), np.array(users, int)) == smallest
+    assert smallest_group(np.array(groups, int), np.array(users, int)) == smallest
 
 
 @pytest.mark.parametrize("form", ["queries", "sets"])
