@@ -107,7 +107,7 @@ FAILING_CALLS = {
     "load threads": (ANONYMIZE_STAGES, anonymize, "load_threads"),
     "group threads": (ANONYMIZE_STAGES, anonymize, "group_threads"),
     "edit threads": (ANONYMIZE_STAGES, anonymize, "edit_batches"),
-    "count users": (ANONYMIZE_STAGES, anonymize, "count_smallest_group"),
+    "count users": (ANONYMIZE_STAGES, anonymize, "smallest_group"),
     "write threads": (ANONYMIZE_STAGES, anonymize, "_batch_bounds"),
     "publish": (("release",), assets, "publish"),
 }
