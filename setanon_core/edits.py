@@ -25,12 +25,12 @@ from setanon_core.columns.arrays import Ints, concat_ranges, offsets_of, run_sta
 from setanon_core.columns.sets import Sets
 from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords.spelling import common_spellings, restore_typed_words
+from setanon_core.keywords.stored_queries import StoredQueries
 from setanon_core.lists.share import share_lists
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.model.queries import Keywords, Queries, concat_queries
 from setanon_core.runtime.executor import map_ordered
 from setanon_core.runtime.progress import report_progress
-from setanon_core.stored_queries import StoredQueries
 
 BATCH_WORDS: Final = 1 << 20
 """Words edited at once, or those of one group if it has more: bounds the memory."""

@@ -42,7 +42,7 @@ from setanon_core.grouping.starts.configurations import SCALE
 from setanon_core.grouping.strip import never_majority
 from setanon_core.params import Operations, Params
 from setanon_core.partition.parts import concat_sets, equal_sets, rows_by_part
-from setanon_core.runtime.column_files import StoredColumns, StoredRows, store_columns, store_rows
+from setanon_core.runtime.column_files import StoredColumns, StoredRows, pass_columns, store_rows
 from setanon_core.runtime.executor import map_ordered
 
 
@@ -230,7 +230,8 @@ def _sum_of_parts(
     long = count_long(weighted, limit, weighted.sets.width)
     is_short = weighted.sets.sizes <= limit
     short = weighted if is_short.all() else weighted.take(np.flatnonzero(is_short))
-    overlaps = list(map_ordered(_count_part, _parts(short, parts, limit, operations)))
+    inputs = _parts(short, parts, limit, operations)
+    overlaps = [(rows, counted.keep()) for rows, counted in map_ordered(_count_part, inputs)]
     total = 0
     for low in range(0, len(short.sets), SETS_AT_ONCE):
         high = min(low + SETS_AT_ONCE, len(short.sets))
@@ -268,11 +269,11 @@ def _parts(short: WeightedSets, parts: int, limit: int, operations: Operations) 
             range_ = np.flatnonzero(part_of_item == number)[[0, -1]]
             chosen = short.take(rows)
             columns = chosen.sets.items, chosen.sets.offsets, chosen.users, chosen.records
-            yield store_columns(rows, range_, *columns), limit, operations
+            yield pass_columns(rows, range_, *columns), limit, operations
 
 
 def _count_part(part: _Part) -> tuple[Ints, StoredRows]:
-    """The sets of a part, ascending, and their counts, stored where the columns were."""
+    """The sets of a part, ascending, and their counts, in a file if the columns were in one."""
     stored, limit, operations = part
     rows, (first, last), items, offsets, users, records = stored.take()
     sets = Sets.unchecked(items=items, offsets=offsets)

@@ -36,7 +36,7 @@ from setanon_core.partition.visits import (
     destinations,
     reopen_at_place,
 )
-from setanon_core.runtime.column_files import StoredColumns, store_columns
+from setanon_core.runtime.column_files import StoredColumns, pass_columns
 from setanon_core.runtime.executor import map_ordered
 
 PlaceInput = tuple[StoredColumns, Params, int]
@@ -83,7 +83,7 @@ def group_places(placed: PlacedRecords, params: Params) -> tuple[Ints, tuple[str
     """Form the first groups of each place; return labels and notes."""
     records, members = placed.records, rows_by_part(placed.own, placed.plan.places)
     total = sum(map(len, members))
-    inputs = ((_store_place(records, rows), params, total) for rows in members)
+    inputs = ((_pass_place(records, rows), params, total) for rows in members)
     labels, next_label = narrow_column(len(records), WITHDRAWN), 0
     notes: dict[str, None] = {}
     for rows, grouping in zip(members, map_ordered(group_place, inputs), strict=True):
@@ -94,9 +94,9 @@ def group_places(placed: PlacedRecords, params: Params) -> tuple[Ints, tuple[str
     return labels, tuple(notes)
 
 
-def _store_place(records: Records, rows: Ints) -> StoredColumns:
+def _pass_place(records: Records, rows: Ints) -> StoredColumns:
     sets = records.take(rows)
-    return store_columns(sets.items, sets.offsets, records.users[rows])
+    return pass_columns(sets.items, sets.offsets, records.users[rows])
 
 
 def _load_place(stored: StoredColumns) -> Records:
@@ -126,7 +126,7 @@ def move_between_places(placed: PlacedRecords, located: LocatedGroups, params: P
         for part, own in zip(visitors, centers, strict=True):
             sets, there = records.take(part), located.centers.take(own)
             yield (
-                store_columns(sets.items, sets.offsets, saving[part], there.items, there.offsets),
+                pass_columns(sets.items, sets.offsets, saving[part], there.items, there.offsets),
                 params,
             )
 
@@ -169,7 +169,7 @@ def reopen_between_places(placed: PlacedRecords, located: LocatedGroups, params:
             part_rows = np.where(away[part], WITHDRAWN, row_at_place[rows[part]])
             sets = records.take(part)
             columns = sets.items, sets.offsets, records.users[part], part_rows, saving[part]
-            yield store_columns(*columns), params, len(own)
+            yield pass_columns(*columns), params, len(own)
 
     labels, next_label = rows.copy(), len(located.centers)
     results = map_ordered(reopen_at_place, inputs())

@@ -1,7 +1,7 @@
 """Columns in files of a private folder: the memory of large columns that a step does not need.
 
-A file is also how columns are passed to another process: only its path is sent. Without a folder,
-columns stay in memory.
+A file is also how columns are passed to another process of this machine: only its path is sent.
+Without a folder, columns stay in memory.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,8 @@ from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
+
+from setanon_core.runtime.executor import shares_files
 
 Column = npt.NDArray[Any]
 
@@ -75,6 +77,11 @@ def store_columns(*columns: Column) -> StoredColumns:
     return StoredColumns(path)
 
 
+def pass_columns(*columns: Column) -> StoredColumns:
+    """Columns as an argument of a call: in a file if the current executor reads files."""
+    return store_columns(*columns) if shares_files() else StoredColumns(None, columns)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StoredRows:
     """The int32 rows of a table in a file, or in memory; ranges of rows are read."""
@@ -94,6 +101,12 @@ class StoredRows:
             self.path or "", np.int32, count=(high - low) * size, offset=low * size * width
         )
         return numbers.reshape(high - low, *self.shape)
+
+    def keep(self) -> "StoredRows":
+        """These rows in a file of the current folder, if there is one."""
+        if self.table is None or column_folder() is None:
+            return self
+        return store_rows(new_path(column_folder()), self.table)
 
     def delete(self) -> None:
         """Delete the file."""

@@ -15,6 +15,9 @@ Result = TypeVar("Result")
 class Executor(Protocol):
     """Runs functions, for example in a process pool."""
 
+    shares_files: bool
+    """Whether it runs them in other processes that read the files of this one, and only once."""
+
     def map_ordered(
         self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
     ) -> Iterable[Result]:
@@ -28,6 +31,8 @@ class Executor(Protocol):
 
 class _InProcessExecutor:
     """Runs each call in this process, when its result is requested."""
+
+    shares_files = False
 
     def map_ordered(
         self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
@@ -49,6 +54,11 @@ def use_executor(executor: Executor) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def shares_files() -> bool:
+    """Whether the current executor may be sent paths instead of data."""
+    return _current.get().shares_files
 
 
 def map_ordered(

@@ -73,8 +73,9 @@ def map_bounded(
 class PoolExecutor:
     """Runs the parallel parts of `setanon_core` in a pool of processes."""
 
-    def __init__(self, pool: Executor, workers: int) -> None:
+    def __init__(self, pool: Executor, workers: int, *, shares_files: bool = True) -> None:
         """Use this pool, which has `workers` processes."""
+        self.shares_files = shares_files
         self._pool, self._limit = pool, PENDING_PER_PROCESS * workers
 
     def map_ordered(

@@ -72,5 +72,8 @@ def run_call(call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]) -
 @contextmanager
 def use_spark_tasks(session: "SparkSession") -> Iterator[None]:
     """Let the core run its parallel calls as tasks of this session."""
-    with SparkTasks(session) as tasks, use_executor(PoolExecutor(tasks, tasks.workers)):
-        yield
+    with SparkTasks(session) as tasks:
+        # Tasks may run on other machines, and more than once: they are sent data, not paths.
+        executor = PoolExecutor(tasks, tasks.workers, shares_files=False)
+        with use_executor(executor):
+            yield

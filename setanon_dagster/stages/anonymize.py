@@ -21,6 +21,7 @@ from setanon_core.columns.arrays import (
 from setanon_core.columns.narrow import narrow, widen
 from setanon_core.columns.users import user_ranks
 from setanon_core.edits import EditCounts, edit_batches
+from setanon_core.keywords.stored_queries import StoredQueries
 from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.queries import Keywords, Queries
 from setanon_core.params import ReleaseParams
@@ -32,7 +33,6 @@ from setanon_core.pipeline.group_threads import cost_of_release, group_threads
 from setanon_core.pipeline.prepare_records import prepare_records
 from setanon_core.runtime.column_files import store_columns, use_column_folder
 from setanon_core.runtime.progress import listen_to_progress
-from setanon_core.stored_queries import StoredQueries
 from setanon_dagster.runtime.memory import MemoryTrimmer, trim_memory
 from setanon_dagster.stages.arrow import list_column, text_array
 from setanon_dagster.stages.cost_report import cost_table

@@ -11,11 +11,11 @@ from setanon_core.columns.narrow import narrow, number_by_appearance
 from setanon_core.columns.records import Records
 from setanon_core.keywords.encode_threads import ThreadBatch, ThreadEncoder
 from setanon_core.keywords.identity import items_of
+from setanon_core.keywords.stored_queries import StoredQueries
 from setanon_core.model.queries import Keywords
 from setanon_core.params import ReleaseParams
 from setanon_core.runtime.column_files import StoredColumns, store_columns
 from setanon_core.runtime.progress import report_progress
-from setanon_core.stored_queries import StoredQueries
 from setanon_dagster.stages.arrow import TextColumn
 from setanon_dagster.stages.load_threads import StoredClusters, read_batches, row_count
 from setanon_dagster.storage.batches import prefetch

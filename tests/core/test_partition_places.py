@@ -14,6 +14,7 @@ from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import OPERATIONS, Params
 from setanon_core.partition import group_in_places as module
 from setanon_core.partition import parts, plan
+from setanon_core.partition.bound_parts import bound_in_parts
 from setanon_core.partition.group_in_places import (
     group_in_places,
     group_places,
@@ -23,6 +24,7 @@ from setanon_core.partition.locate_groups import locate_groups
 from setanon_core.partition.place_records import place_records
 from setanon_core.pipeline import group_records
 from setanon_core.pipeline.group_records import anonymize_records
+from setanon_core.runtime.column_files import use_column_folder
 from setanon_core.runtime.executor import use_executor
 
 
@@ -150,9 +152,11 @@ def test_places_pass_the_checks_of_the_pipeline(combinations, monkeypatch):
     assert min(owners[list(published_items)]) >= 3
 
 
-def test_the_executor_and_the_parts_do_not_change_the_labels(monkeypatch):
+def test_executor_files_and_parts_do_not_change_labels_and_bound(monkeypatch, tmp_path):
     class Reversed:
-        """Runs the calls in reverse order."""
+        """Runs the calls in reverse order, with columns in files."""
+
+        shares_files = True
 
         def map_ordered(self, function, arguments):
             return [function(each) for each in list(arguments)[::-1]][::-1]
@@ -162,8 +166,11 @@ def test_the_executor_and_the_parts_do_not_change_the_labels(monkeypatch):
 
     records, params = topic_records(600, 200), Params(3)
     expected = group_in_places(records, params, 4).labels
-    with use_executor(Reversed()):
+    bound = bound_in_parts(records, params, 5)
+    with use_executor(Reversed()), use_column_folder(tmp_path):
         assert np.array_equal(group_in_places(records, params, 4).labels, expected)
+        assert bound_in_parts(records, params, 5) == bound
+    assert not list(tmp_path.iterdir())
     monkeypatch.setattr(parts, "RECORDS_AT_ONCE", 37)
     assert np.array_equal(group_in_places(records, params, 4).labels, expected)
 
