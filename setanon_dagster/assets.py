@@ -17,7 +17,7 @@ from setanon_core.errors import InvalidParameterError
 from setanon_core.runtime.progress import listen_to_progress
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.checks import data_docs_folder
-from setanon_dagster.config import ReleaseConfig, environment_secret
+from setanon_dagster.config import SECRET, ReleaseConfig, environment_secret
 from setanon_dagster.engines.choose import (
     open_configured,
     open_embedded,
@@ -26,6 +26,7 @@ from setanon_dagster.engines.choose import (
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.executor import STEP_TAGS
+from setanon_dagster.gate.assign_ids import KEY_FILE
 from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.pipes.submit import submit_stage
@@ -57,6 +58,12 @@ COST_COUNTS: Final = ("additions", "deletions", "respellings", "retained")
 PUBLISHED: Final = "published"
 EMPTY: Final = "empty: nothing is left to publish of this partition"
 """States of a release: a quiet day, of which nothing can be published, is not an error."""
+
+NO_SECRET: Final = (
+    f"{SECRET} is not set: the key of the thread ids is a random one, kept in private/{KEY_FILE} "
+    "of the output folder. Keep that file private: with another key, a release of the same data "
+    "has other thread ids."
+)
 
 OpenedEngine = TypeVar("OpenedEngine", EmbeddedEngine, EmbeddedEngine | SparkEngine)
 
@@ -276,6 +283,9 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         if partition is not None and _has_no_rows(files["anonymized_threads"]):
             context.log.info("Nothing is left of this partition: it has no release.")
             return dg.Output(None, metadata={keys.STATE: EMPTY, "dagster/row_count": 0})
+        secret = environment_secret()
+        if secret is None:
+            context.log.warning(NO_SECRET)
         # Verifies the file to be published, whether or not asset checks have run.
         with redact_errors():
             published = publish(
@@ -288,7 +298,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     format=config.format,
                     parameters=config.certified_parameters(),
                     user_names=config.user_names,
-                    secret=environment_secret(),
+                    secret=secret,
                 ),
                 config.folder,
                 memory=config.memory_limit,

@@ -228,6 +228,14 @@ def test_secret_of_the_environment_determines_the_ids_and_is_stored_nowhere(
     assert not {*with_secret} & {*thread_ids()}
 
 
+def test_a_missing_secret_is_announced(release_copy, monkeypatch):
+    sentence = f"{SECRET} is not set: the key of the thread ids is a random one"
+    monkeypatch.delenv(SECRET, raising=False)
+    assert sentence in materialize(release_copy, "release").events
+    monkeypatch.setenv(SECRET, "made up for a test")
+    assert sentence not in materialize(release_copy, "release").events
+
+
 def test_secret_of_wrong_length_or_invalid_unicode_is_not_quoted(release_copy, monkeypatch):
     for secret in ("x" * 65, "x" * 15):
         monkeypatch.setenv(SECRET, secret)
