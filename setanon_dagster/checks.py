@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -19,7 +20,8 @@ import dagster as dg
 
 from setanon_core.params import Format, Params
 from setanon_dagster.executor import STEP_TAGS
-from setanon_dagster.metadata_keys import LINES, OUTSIDE
+from setanon_dagster.metadata_keys import DATA_DOCS, LINES, OUTSIDE
+from setanon_dagster.quality.data_docs import CheckOutcome, DataDocs
 from setanon_dagster.quality.gx_worker import validate
 from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.stage_counts import (
@@ -32,7 +34,6 @@ from setanon_dagster.quality.stage_counts import (
     count_threads,
 )
 from setanon_dagster.quality.stage_views import Files, open_stages
-from setanon_dagster.quality.validation import CheckOutcome
 from setanon_dagster.redaction import explain_resource_errors
 from setanon_dagster.verifier.sql import Connection
 
@@ -91,7 +92,7 @@ def build_checks(  # noqa: PLR0913 - parameters, each by name
         build(
             ("anonymized_threads", "ledger", "cost_report", *upstream),
             release_checks,
-            partial(_check_release, opener, promises, docs),
+            partial(_check_release, opener, promises, docs, name),
         ),
     ]
     if "threads" in keys:
@@ -158,26 +159,33 @@ def _result(spec: dg.AssetCheckSpec, outcome: CheckOutcome) -> dg.AssetCheckResu
         description = f"Failed, could not be checked ({outcome.error}): {description}"
     elif not outcome.passed:
         description = f"This does not hold: {description}"
+    counts = {name: dg.MetadataValue.int(n) for name, n in outcome.counts.items()}
+    pages = {} if outcome.page is None else {DATA_DOCS: dg.MetadataValue.path(outcome.page)}
     return dg.AssetCheckResult(
         passed=outcome.passed,
         asset_key=spec.asset_key,
         check_name=spec.name,
         severity=dg.AssetCheckSeverity.ERROR,
         description=description,
-        metadata={name: dg.MetadataValue.int(n) for name, n in outcome.counts.items()},
+        metadata={**counts, **pages},
     )
 
 
-def _check_release(
+def _check_release(  # noqa: PLR0913, PLR0917 - all but the last two are bound by the caller
     opener: Opener,
     promises: ReleasePromises,
-    docs: Path | None,
+    folder: Path | None,
+    name: str,
     files: Files,
     context: dg.AssetCheckExecutionContext,
 ) -> Outcomes:
     partition = context.partition_key if context.has_partition_key else None
-    folder = None if docs is None else data_docs_folder(docs, partition)
-    return validate(partial(opener, files), promises, folder)
+    if folder is None:
+        return validate(partial(opener, files), promises, None)
+    shown = name if partition is None else f"{name}, {partition}"
+    docs = DataDocs(data_docs_folder(folder, partition), shown)
+    outcomes = validate(partial(opener, files), promises, docs)
+    return {check: replace(each, page=docs.index(outcomes)) for check, each in outcomes.items()}
 
 
 def data_docs_folder(docs: Path, partition: str | None) -> Path:

@@ -134,6 +134,8 @@ class _EventHandler(logging.Handler):
         self.observer = observer
         self.outcome = outcome
         self.checks: dict[str, list[tuple[str, bool]]] = {}
+        self.data_docs = ""
+        """Sentence with the path of the Data Docs of failed checks."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Handle a Dagster event, or a warning that a stage has logged."""
@@ -160,6 +162,8 @@ class _EventHandler(logging.Handler):
             case dg.DagsterEventType.ASSET_CHECK_EVALUATION:
                 check = event.asset_check_evaluation_data
                 self.checks.setdefault(stage, []).append((check.check_name, check.passed))
+                if not check.passed and keys.DATA_DOCS in check.metadata:
+                    self.data_docs = f" Data Docs: {check.metadata[keys.DATA_DOCS].value}"
             case dg.DagsterEventType.STEP_SUCCESS:
                 check_counts = {CHECKS: len(self.checks.get(stage, ()))}
                 seconds = event.step_success_data.duration_ms / 1000
@@ -180,7 +184,8 @@ class _EventHandler(logging.Handler):
             return f"The run was stopped in the stage {stage}. {state}"
         if failed := [name for name, passed in self.checks.get(stage, ()) if not passed]:
             remedy = f" {NOTHING_LEFT}" if "something_is_left" in failed else ""
-            return f"All checks must pass; {', '.join(failed)} did not. {state}{remedy}"
+            names = ", ".join(failed)
+            return f"All checks must pass; {names} did not. {state}{remedy}{self.data_docs}"
         error = "an error" if data.error is None else data.error.cls_name
         return (
             f"{INTERNAL_ERROR} {error} in the stage {stage} (message withheld, it may contain "

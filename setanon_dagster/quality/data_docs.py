@@ -1,60 +1,165 @@
-"""Data Docs without remote content: private pages must not run scripts or send requests.
+"""Data Docs: static pages of the results of Great Expectations, an index and one page per check.
 
-Pages of Great Expectations load scripts, styles and a logo from six public servers. Their tables
-are readable without them. The index page, which a script builds, is replaced by a static one.
+Great Expectations' own pages load scripts, styles and a logo from six public servers, and are hard
+to read without them. Private pages must not run scripts or send requests.
 """
 
-import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Final
 
-HEAD: Final = """<meta http-equiv="Content-Security-Policy"
+from setanon_dagster.storage.folders import private_folder
+from setanon_dagster.storage.temporary import temporary_folder
+
+INDEX: Final = "index.html"
+FAILED: Final = "~failed"
+"""Appended to the folder of the last failed run; no name of a partition contains it."""
+
+PAGE: Final = Template("""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<title>$title</title>
 <style>
- :root { color-scheme: light dark; }
- body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; }
- table { border-collapse: collapse; } td, th { padding: .3rem .8rem; text-align: left; }
- tr + tr { border-top: 1px solid #8888; } nav ol { display: flex; gap: 1rem; list-style: none; }
-</style>
-"""
-
-SCRIPT: Final = re.compile(r"<script\b.*?</script\s*>", re.IGNORECASE | re.DOTALL)
-REMOTE: Final = re.compile(
-    r"""<(?:link|img|iframe)\b[^>]*?(?:href|src)\s*=\s*["']?(?:https?:)?//[^>]*>""", re.IGNORECASE
-)
-TITLES: Final = {"validations": "Results", "expectations": "Expectations"}
-
-
-def make_offline(folder: Path) -> None:
-    """Remove remote content from all pages in the folder, and write their index."""
-    pages = sorted(path for path in folder.rglob("*.html") if path != folder / "index.html")
-    for path in pages:
-        text = REMOTE.sub("", SCRIPT.sub("", path.read_text("utf-8")))
-        path.write_text(text.replace("<head>", f"<head>\n{HEAD}", 1), encoding="utf-8")
-    (folder / "index.html").write_text(_index(folder, pages), encoding="utf-8")
-
-
-def _index(folder: Path, pages: list[Path]) -> str:
-    sections = [_section(folder, title, [path for path in pages if kind in path.parts])
-                for kind, title in TITLES.items()]  # fmt: skip
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f"<title>Checks of a release</title>\n{HEAD}</head>\n<body><main>\n"
-        f"<h1>Checks of a release</h1>\n{''.join(sections)}</main></body></html>\n"
-    )
+ :root { color-scheme: light dark; --passed: light-dark(#176b2c, #7fd696);
+  --failed: light-dark(#b3261e, #ff9c93); --line: #8886; }
+ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 56rem;
+  padding: 0 1rem; }
+ h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+ table { border-collapse: collapse; margin: 1.5rem 0; width: 100%; }
+ td, th { border-bottom: 1px solid var(--line); padding: .5rem 1rem .5rem 0; text-align: left;
+  vertical-align: top; }
+ .counts td:last-child { font-variant-numeric: tabular-nums; text-align: right; }
+ .counts { width: auto; }
+ .passed, .failed { font-weight: 600; white-space: nowrap; } .passed { color: var(--passed); }
+ .failed { color: var(--failed); } .note { opacity: .8; }
+ @media (max-width: 40rem) {
+  .checks thead { display: none; } .checks tr { display: block; padding: .75rem 0;
+   border-bottom: 1px solid var(--line); }
+  .checks td { border: 0; display: block; padding: 0; } }
+</style></head>
+<body><main>
+$body</main></body></html>
+""")
 
 
-def _section(folder: Path, title: str, pages: list[Path]) -> str:
-    links = (
-        f'<li><a href="{escape(path.relative_to(folder).as_posix())}">'
-        f"{escape(_check_name(folder, path).replace('_', ' '))}</a></li>\n"
-        for path in pages
-    )
-    return f"<h2>{title}</h2>\n<ul>\n{''.join(links)}</ul>\n"
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """Whether a check passed, with its counts; or the error that kept it from running."""
+
+    passed: bool
+    counts: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+    """Class of the exception; its message may contain data."""
+
+    page: Path | None = None
+    """Index of the Data Docs of the run."""
+
+    @classmethod
+    def of_error(cls, error: Exception) -> "CheckOutcome":
+        """A check that could not run has failed."""
+        return cls(passed=False, error=type(error).__name__)
+
+    @property
+    def result(self) -> str:
+        """The outcome in words."""
+        if self.error is not None:
+            return f"could not be checked ({self.error})"
+        return "passed" if self.passed else "failed"
 
 
-def _check_name(folder: Path, path: Path) -> str:
-    """Name of the check: the stem of an expectation page, or the folder of a result page."""
-    kind, name = path.relative_to(folder).parts[:2]
-    return name if kind == "validations" else path.stem
+@dataclass(frozen=True, slots=True)
+class DataDocs:
+    """Where the Data Docs of a release, or of one partition, are written."""
+
+    folder: Path
+    """Pages of the last run that passed."""
+
+    name: str
+    """Name of the release and its partition, as shown on the pages."""
+
+    @property
+    def failed(self) -> Path:
+        """Pages of the last run that failed: they never replace those of a run that passed."""
+        return self.folder.with_name(self.folder.name + FAILED)
+
+    def index(self, outcomes: Mapping[str, CheckOutcome]) -> Path:
+        """The index of the pages of a run with these outcomes."""
+        passed = all(outcome.passed for outcome in outcomes.values())
+        return (self.folder if passed else self.failed) / INDEX
+
+
+def write_data_docs(
+    docs: DataDocs, outcomes: Mapping[str, CheckOutcome], descriptions: Mapping[str, str]
+) -> None:
+    """Write an index and one page per check; replace those of the last run with this result."""
+    target = docs.index(outcomes).parent
+    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    others = {docs.folder: "the last run that passed", docs.failed: "the last run that failed"}
+    del others[target]
+    with temporary_folder(private_folder(target.parent)) as folder:
+        pages = folder / target.name
+        pages.mkdir(mode=0o700)
+        index = "".join(_index(docs.name, when, outcomes, descriptions, others))
+        _write(pages / INDEX, f"Checks of {docs.name}", index)
+        for check, outcome in outcomes.items():
+            body = "".join(_check(docs.name, when, check, outcome, descriptions[check]))
+            _write(pages / f"{check}.html", f"{_spaced(check)}: {docs.name}", body)
+        shutil.rmtree(target, ignore_errors=True)
+        pages.rename(target)
+
+
+def _write(path: Path, title: str, body: str) -> None:
+    path.write_text(PAGE.substitute(title=escape(title), body=body), encoding="utf-8")
+
+
+def _index(
+    name: str,
+    when: str,
+    outcomes: Mapping[str, CheckOutcome],
+    descriptions: Mapping[str, str],
+    others: Mapping[Path, str],
+) -> Iterator[str]:
+    failed = sum(not outcome.passed for outcome in outcomes.values())
+    verdict = f"{failed} of {len(outcomes)} checks failed" if failed else "All checks passed"
+    yield f"<h1>Checks of {escape(name)}</h1>\n"
+    yield f'<p><span class="{"failed" if failed else "passed"}">{verdict}</span>, {when}</p>\n'
+    yield '<table class="checks"><thead><tr><th>Check</th><th>Result</th><th>What is promised</th>'
+    yield "</tr></thead><tbody>\n"
+    for check, outcome in outcomes.items():
+        link = f'<a href="{escape(check)}.html">{escape(_spaced(check))}</a>'
+        yield f"<tr><td>{link}</td><td>{_result(outcome)}</td>"
+        yield f"<td>{escape(descriptions[check])}</td></tr>\n"
+    yield "</tbody></table>\n"
+    for folder, run in others.items():
+        if (folder / INDEX).is_file():
+            yield f'<p><a href="../{escape(folder.name)}/{INDEX}">Data Docs of {run}</a></p>\n'
+    yield '<p class="note">Validated by Great Expectations. The release is verified again, on disk,'
+    yield " before it is published. These pages are private.</p>\n"
+
+
+def _check(
+    name: str, when: str, check: str, outcome: CheckOutcome, description: str
+) -> Iterator[str]:
+    yield f'<p><a href="{INDEX}">Checks of {escape(name)}</a></p>\n'
+    yield f"<h1>{escape(_spaced(check))}</h1>\n<p>{_result(outcome)}, {when}</p>\n"
+    yield f"<p>{escape(description)}</p>\n"
+    if outcome.counts:
+        yield '<table class="counts"><tbody>\n'
+        for count, value in outcome.counts.items():
+            yield f"<tr><td>{escape(_spaced(count))}</td><td>{value:,}</td></tr>\n"
+        yield "</tbody></table>\n"
+
+
+def _result(outcome: CheckOutcome) -> str:
+    return f'<span class="{"passed" if outcome.passed else "failed"}">{outcome.result}</span>'
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection as Pipe
-from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask, signal
 from typing import TYPE_CHECKING, Final, Self
 
@@ -20,8 +19,8 @@ from setanon_dagster.runtime.gc_imports import imports_without_gc
 from setanon_dagster.runtime.parent_exit import exit_with_parent
 
 if TYPE_CHECKING:
+    from setanon_dagster.quality.data_docs import CheckOutcome, DataDocs
     from setanon_dagster.quality.promises import ReleasePromises
-    from setanon_dagster.quality.validation import CheckOutcome
     from setanon_dagster.verifier.sql import Connection
 
     OpenConnection = Callable[[], AbstractContextManager[Connection]]
@@ -64,7 +63,10 @@ class ValidationWorker:
         self._process.join()
 
     def validate(
-        self, open_connection: "OpenConnection", promises: "ReleasePromises", docs: Path | None
+        self,
+        open_connection: "OpenConnection",
+        promises: "ReleasePromises",
+        docs: "DataDocs | None",
     ) -> "dict[str, CheckOutcome] | None":
         """Return what `run_expectations` returns; None if the worker was used or has ended."""
         if self._used:
@@ -97,7 +99,7 @@ def validation_worker() -> Iterator[None]:
 
 
 def validate(
-    open_connection: "OpenConnection", promises: "ReleasePromises", docs: Path | None
+    open_connection: "OpenConnection", promises: "ReleasePromises", docs: "DataDocs | None"
 ) -> "dict[str, CheckOutcome]":
     """Validate a release in the worker if there is one, otherwise in this process."""
     worker = _current.get()

@@ -4,14 +4,13 @@ Great Expectations is imported inside functions only: the import takes about 8 s
 """
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict
+from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
-from setanon_dagster.quality.data_docs import make_offline
+from setanon_dagster.quality.data_docs import CheckOutcome, DataDocs, write_data_docs
 from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.release_counts import (
     column_types,
@@ -32,36 +31,18 @@ if TYPE_CHECKING:
     )
     from great_expectations.expectations.expectation import Expectation
 
-SITE: Final = "release"
-"""Name of the Data Docs site."""
-
 # Our expectations return counts in every format; this one keeps them in the Data Docs.
 RESULT_FORMAT: Final = "SUMMARY"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    """Whether a check passed, with its counts; or the error that kept it from running."""
-
-    passed: bool
-    counts: Mapping[str, int] = field(default_factory=dict)
-    error: str | None = None
-    """Class of the exception; its message may contain data."""
-
-    @classmethod
-    def of_error(cls, error: Exception) -> "CheckOutcome":
-        """A check that could not run has failed."""
-        return cls(passed=False, error=type(error).__name__)
 
 
 def run_expectations(
     open_connection: Callable[[], AbstractContextManager[Connection]],
     promises: ReleasePromises,
-    docs: Path | None = None,
+    docs: DataDocs | None = None,
 ) -> dict[str, CheckOutcome]:
-    """Return an outcome per promise; replace the folder `docs` by Data Docs of the results.
+    """Return an outcome per promise, and write Data Docs of the results.
 
-    If a check could not run, no Data Docs are written, and those of an earlier run are removed.
+    Those of a run that failed, or could not run, are kept apart from those of a run that passed.
     """
     checks = promised_checks(promises.format)
     outcomes: dict[str, CheckOutcome] = {}
@@ -75,18 +56,20 @@ def run_expectations(
                     outcomes[name] = CheckOutcome.of_error(error)
     except Exception as error:  # noqa: BLE001
         outcomes |= {name: CheckOutcome.of_error(error) for name in checks if name not in batches}
-    if docs is not None:
-        shutil.rmtree(docs, ignore_errors=True)
     try:
         context = _ephemeral_context()
         expectations = _expectations(promises)
         for name, batch in batches.items():
             outcomes[name] = _validate(context, name, expectations[name], batch)
-        if docs is not None and not any(outcome.error for outcome in outcomes.values()):
-            _write_data_docs(context, docs)
     except Exception as error:  # noqa: BLE001
         outcomes |= {name: CheckOutcome.of_error(error) for name in checks if name not in outcomes}
-    return {name: outcomes[name] for name in checks}
+    outcomes = {name: outcomes[name] for name in checks}
+    if docs is not None:
+        values = asdict(promises)
+        promised = {name: Template(text).substitute(values) for name, text in checks.items()}
+        with suppress(OSError):  # the outcomes do not depend on the pages
+            write_data_docs(docs, outcomes, promised)
+    return outcomes
 
 
 def _batches(
@@ -123,24 +106,6 @@ def _expectations(promises: ReleasePromises) -> dict[str, "Expectation"]:
         "edits_match_the_cost_report": custom.ExpectEditsToMatchTheCostReport(),
         "something_is_left": custom.ExpectSomethingToBeLeft(may_be_empty=promises.may_be_empty),
     }
-
-
-def _write_data_docs(context: "AbstractDataContext", folder: Path) -> None:
-    """Write the validated expectations as static pages; the first page is index.html."""
-    folder.mkdir(parents=True, exist_ok=True)
-    context.add_data_docs_site(
-        SITE,
-        {
-            "class_name": "SiteBuilder",
-            "store_backend": {
-                "class_name": "TupleFilesystemStoreBackend",
-                "base_directory": str(folder.absolute()),
-            },
-            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
-        },
-    )
-    context.build_data_docs([SITE])
-    make_offline(folder)
 
 
 def _ephemeral_context() -> "AbstractDataContext":

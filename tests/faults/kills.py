@@ -123,5 +123,5 @@ def kill_commands(folder, logs, number, seed):
 
 
 def _without_run_ids(names):
-    """Names of Data Docs contain the time of the run, and numbers derived from it."""
+    """Names may contain the time of the run, and numbers derived from it."""
     return Counter(re.sub(r"\d{8}T\d{6}\.\d+Z|[0-9a-f]{32}", "*", name) for name in names)

@@ -184,6 +184,11 @@ def test_checks_fail_if_a_file_cannot_be_read(tmp_path):
     assert "SetanonError" in results["every_set_has_k_users"].description
     assert "canary" not in events
     assert not (tmp_path / "docs" / "all").exists()
+    index = (tmp_path / "docs" / "all~failed" / "index.html").read_text()
+    assert "could not be checked (SetanonError)" in index
+    assert counts(results["every_set_has_k_users"])["setanon/data_docs"].endswith(
+        "docs/all~failed/index.html"
+    )
 
 
 def test_check_that_raises_fails_without_the_message_of_the_error(tmp_path, monkeypatch):

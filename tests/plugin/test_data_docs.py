@@ -1,46 +1,54 @@
-"""Data Docs load no remote content, and their index links to every page."""
+"""Data Docs: an index with result, name and date; one page per check; nothing remote."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-pytest.importorskip("great_expectations")
+from setanon_dagster.quality.data_docs import CheckOutcome, DataDocs, write_data_docs
 
-from setanon_dagster.quality.data_docs import make_offline
-
-REMOTE = re.compile(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""")
-
-
-def test_data_docs_of_a_run_load_nothing_and_are_all_linked(finished_release):
-    config, _ = finished_release
-    folder = next((Path(config.out) / "private" / "data_docs").rglob("index.html")).parent
-    pages = sorted(folder.rglob("*.html"))
-
-    assert len(pages) > 10
-    for page in pages:
-        text = page.read_text("utf-8")
-        assert "<script" not in text
-        assert "default-src 'none'" in text
-        remote = [tag for tag in re.findall(r"<(?:link|img)[^>]*>", text) if REMOTE.search(tag)]
-        assert remote == []
-    index = (folder / "index.html").read_text("utf-8")
-    links = re.findall(r'href="([^"]+)"', index)
-    assert sorted(folder / link for link in links) == [p for p in pages if p.name != "index.html"]
-    assert "every set has k users" in index
+PROMISED = {"every_set": "Every set is shared by 3 users.", "one_row": "Rows are <unique>."}
+PASSED = {"every_set": CheckOutcome(True, {"fewest_users": 1200}), "one_row": CheckOutcome(True)}  # noqa: FBT003
+BROKEN = PASSED | {"one_row": CheckOutcome.of_error(KeyError("canary"))}
 
 
-def test_remote_scripts_styles_and_images_are_removed(tmp_path):
-    page = tmp_path / "expectations" / "a_promise.html"
-    page.parent.mkdir()
-    page.write_text(
-        '<html><head><link rel="x" href="https://a/b.css"><SCRIPT src="//c/d.js"></SCRIPT></head>'
-        '<body><img src=http://e/f.png><script>\nrun()\n</script><p>kept <img src="data:x"></p>'
-    )
+@pytest.fixture
+def docs(tmp_path):
+    return DataDocs(tmp_path / "docs" / "all", "searches, 2026-03-02")
 
-    make_offline(tmp_path)
 
-    text = page.read_text()
-    assert '<p>kept <img src="data:x"></p>' in text
-    assert not [part for part in ("https://", "//c", "http://e", "run()") if part in text]
-    assert "a promise" in (tmp_path / "index.html").read_text()
+def pages(folder):
+    return {page.name: page.read_text("utf-8") for page in folder.iterdir()}
+
+
+def test_index_has_name_result_and_date_and_links_all_pages(docs):
+    write_data_docs(docs, PASSED, PROMISED)
+    written = pages(docs.folder)
+    index = written["index.html"]
+    assert "<h1>Checks of searches, 2026-03-02</h1>" in index
+    assert re.search(r"All checks passed</span>, \d{4}-\d\d-\d\d \d\d:\d\d UTC", index)
+    assert set(re.findall(r'href="([^"]+)"', index)) == written.keys() - {"index.html"}
+    assert "Rows are &lt;unique&gt;." in index
+    assert "<td>fewest users</td><td>1,200</td>" in written["every_set.html"]
+
+
+def test_pages_run_no_script_and_load_nothing(docs):
+    write_data_docs(docs, PASSED, PROMISED)
+    for page in pages(docs.folder).values():
+        assert "default-src 'none'" in page
+        assert not re.search(r"<script|<link|<img|https?:|//\w", page)
+
+
+def test_failed_run_is_kept_apart_and_both_are_linked(docs):
+    write_data_docs(docs, PASSED, PROMISED)
+    good = pages(docs.folder)
+    write_data_docs(docs, BROKEN, PROMISED)
+    assert pages(docs.folder) == good
+    failed = pages(docs.failed)
+    assert "1 of 2 checks failed" in failed["index.html"]
+    assert "could not be checked (KeyError)" in failed["one_row.html"]
+    assert "canary" not in "".join(failed.values())
+    assert 'href="../all/index.html"' in failed["index.html"]
+    write_data_docs(docs, PASSED, PROMISED)
+    assert 'href="../all~failed/index.html"' in pages(docs.folder)["index.html"]
+    assert docs.index(BROKEN).parent == docs.failed
+    assert sorted(path.name for path in docs.folder.parent.iterdir()) == ["all", "all~failed"]

@@ -12,10 +12,11 @@ pytest.importorskip("great_expectations")
 from support.release_runs import K
 
 from setanon_dagster.quality import gx_worker
+from setanon_dagster.quality.data_docs import CheckOutcome, DataDocs
 from setanon_dagster.quality.gx_worker import ValidationWorker, validate
 from setanon_dagster.quality.promises import ReleasePromises
 from setanon_dagster.quality.stage_views import open_stages
-from setanon_dagster.quality.validation import CheckOutcome, run_expectations
+from setanon_dagster.quality.validation import run_expectations
 
 PROMISES = ReleasePromises(k=K, min_owners=K, format="queries")
 STAGES = ("raw_log", "threads", "clusters", "anonymized_threads", "ledger", "cost_report")
@@ -27,15 +28,19 @@ def files(release_copy):
 
 
 def pages(folder):
-    return sorted(path.stem for path in folder.rglob("*.html") if "validations" not in path.parts)
+    return sorted(path.stem for path in folder.rglob("*.html"))
+
+
+def docs(folder):
+    return DataDocs(folder, "trial")
 
 
 @pytest.mark.slow
 def test_worker_returns_the_same_outcomes_once_and_ends(files, tmp_path):
-    here = run_expectations(partial(open_stages, files), PROMISES, tmp_path / "here")
+    here = run_expectations(partial(open_stages, files), PROMISES, docs(tmp_path / "here"))
 
     with ValidationWorker() as worker:
-        there = worker.validate(partial(open_stages, files), PROMISES, tmp_path / "there")
+        there = worker.validate(partial(open_stages, files), PROMISES, docs(tmp_path / "there"))
         assert worker.validate(partial(open_stages, files), PROMISES, None) is None, "used before"
         worker._process.join(60)  # noqa: SLF001
         assert not worker._process.is_alive()  # noqa: SLF001

@@ -16,6 +16,7 @@ from support.stage_files import (
 )
 
 from setanon_dagster.quality import release_counts
+from setanon_dagster.quality.data_docs import DataDocs
 from setanon_dagster.quality.expectations import BATCH
 from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.stage_views import open_stages
@@ -126,13 +127,14 @@ def test_broken_promise_fails_its_own_checks_and_shows_no_data(tmp_path, case):
     assert not any(canary in str(by_check) for canary in CANARIES)
 
 
-def test_data_docs_are_removed_if_a_check_could_not_run(tmp_path):
-    files = write_stages(tmp_path)
-    run_expectations(partial(open_stages, files), promises(), tmp_path / "docs")
-    assert (tmp_path / "docs" / "index.html").is_file()
+def test_failed_run_does_not_replace_the_data_docs_of_a_good_one(tmp_path):
+    files, docs = write_stages(tmp_path), DataDocs(tmp_path / "docs", "searches")
+    run_expectations(partial(open_stages, files), promises(), docs)
+    good = {page.name: page.read_bytes() for page in docs.folder.iterdir()}
     files["clusters"].unlink()
-    run_expectations(partial(open_stages, files), promises(), tmp_path / "docs")
-    assert not (tmp_path / "docs").exists()
+    run_expectations(partial(open_stages, files), promises(), docs)
+    assert {page.name: page.read_bytes() for page in docs.folder.iterdir()} == good
+    assert "../docs/index.html" in (docs.failed / "index.html").read_text()
 
 
 def test_respellings_widen_the_interval_of_additions_and_deletions(tmp_path):
