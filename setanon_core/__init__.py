@@ -10,6 +10,7 @@ from setanon_core.columns.records import Records
 from setanon_core.errors import (
     InvalidParameterError,
     MalformedInputError,
+    MissingPackageError,
     NotAnonymousError,
     SetanonError,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "Ledger",
     "Log",
     "MalformedInputError",
+    "MissingPackageError",
     "NotAnonymousError",
     "Params",
     "QueryRelease",

@@ -17,5 +17,9 @@ class MalformedInputError(SetanonError, ValueError):
     """The input cannot be read as records."""
 
 
+class MissingPackageError(SetanonError, ImportError):
+    """A package that the requested kind of table needs is not installed."""
+
+
 class NotAnonymousError(SetanonError):
     """The result is not k-anonymous; nothing was published."""

@@ -1,4 +1,4 @@
-"""Encode the values of a column as integers: items and users of any type, and times.
+"""Encode the values of a column as integers: items and users of any type.
 
 Two values get the same number if and only if they are equal in Python; otherwise one user could
 be counted as two. Missing values (None, NaN) are refused.
@@ -6,7 +6,6 @@ be counted as two. Missing values (None, NaN) are refused.
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
-from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -15,7 +14,6 @@ import numpy.typing as npt
 
 from setanon_core.columns.arrays import (
     Ints,
-    integer_column,
     inverse_permutation,
     require_unmasked,
 )
@@ -108,45 +106,6 @@ def encode_first_seen(values: Iterable[Name]) -> tuple[Ints, list[Name]]:
     # No Python loop: this runs over every query and every word of a log.
     numbers = np.fromiter(map(codes.__getitem__, values), np.int64)
     return numbers, list(codes)
-
-
-def encode_times(times: npt.ArrayLike) -> Ints:
-    """Convert integers, or datetimes (naive ones as UTC), to integers in the same order.
-
-    >>> from datetime import UTC
-    >>> encode_times([datetime(2006, 3, 1, 12, tzinfo=UTC), datetime(1970, 1, 1)]).tolist()
-    [1141214400000000, 0]
-    """
-    require_unmasked("times", times)
-    try:
-        column = np.asarray(times)
-    except ValueError:  # lists of several lengths
-        raise MalformedInputError(
-            "times must be one column of integers or datetimes; got nested values."
-        ) from None
-    if column.dtype.kind == "O" and all(isinstance(time, datetime) for time in column):
-        _require_times(sum(time != time for time in column))  # noqa: PLR0124 - NaT of pandas
-        # Not by astimezone: it overflows at datetime.min and datetime.max.
-        local = np.asarray([time.replace(tzinfo=None) for time in column], "datetime64[us]")
-        offset = [time.utcoffset() or timedelta() for time in column]
-        column = local - np.asarray(offset, "timedelta64[us]")
-    if column.dtype.kind == "M":
-        _require_times(int(np.isnat(column).sum()))
-        column = column.astype(np.int64)
-    if column.ndim == 1 and len(column) and column.dtype.kind not in "iu":
-        types = sorted({type(time).__name__ for time in column.tolist()})
-        raise MalformedInputError(
-            f"times must be integers or datetimes; got values of type {', '.join(types)}. Convert "
-            "them, for example with pandas.to_datetime."
-        )
-    return integer_column("times", column)
-
-
-def _require_times(missing: int) -> None:
-    if missing:
-        raise MalformedInputError(
-            f"every query must have a time; {missing} have none. Drop these rows."
-        )
 
 
 def is_missing(name: object) -> bool:

@@ -53,6 +53,23 @@ def encode_users(users: Sequence[Hashable] | npt.NDArray[Any] | None, n: int) ->
     return numbers
 
 
+def user_of_each_record(users: Ints, records: Ints, n: int) -> Ints:
+    """The user of each of n records, from the user and the record of each row; refuse several.
+
+    >>> user_of_each_record(np.array([4, 7, 4]), np.array([1, 0, 1]), 2).tolist()
+    [7, 4]
+    """
+    owner = np.arange(n)
+    owner[records] = users
+    conflicting = len(np.unique(records[owner[records] != users]))
+    if conflicting:
+        raise MalformedInputError(
+            f"every record must have one user; {conflicting} have several. "
+            "Use different records for the baskets of different users."
+        )
+    return owner
+
+
 def distinct_users(users: Any) -> list[Hashable]:  # noqa: ANN401 - any column
     """The distinct users in the order in which `encode_users` numbers them."""
     # Not by users[i]: in a pandas Series, i would be an index label.

@@ -1,17 +1,21 @@
 """Groupings of records, with their cost and certificate."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
+from scipy import sparse
 
-from setanon_core.columns.arrays import Ints
+from setanon_core.columns.arrays import Bools, Ints, offsets_of
+from setanon_core.columns.one_hot import zero_one_matrix
+from setanon_core.columns.read_records import LAYOUTS, Layout
 from setanon_core.columns.sets import Sets
-from setanon_core.columns.tables import TableConstructor
+from setanon_core.columns.tables import TableConstructor, constructor_named
 from setanon_core.params import Params
+from setanon_core.ranges import check_choice
 
 WITHDRAWN: Final = -1
 """The label of a record that is not published."""
@@ -102,6 +106,15 @@ class Anonymized:
     constructor: TableConstructor = field(default=dict, kw_only=True)
     """Builds the table of `to_frame`."""
 
+    layout: Layout = field(default="lists", kw_only=True)
+    """The layout of tables: that of the data which were passed in."""
+
+    item_columns: Ints | None = field(default=None, kw_only=True)
+    """The input column of each published item, for one-hot data."""
+
+    n_columns: int | None = field(default=None, kw_only=True)
+    """The number of input columns, for one-hot data."""
+
     def __repr__(self) -> str:
         """Counts only: a traceback or a log must not show any data."""
         return (
@@ -146,22 +159,91 @@ class Anonymized:
         parts = np.split(members, cuts) if len(members) else []
         return tuple(sorted(tuple(part.tolist()) for part in parts))
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """The published records as a table: input position, group and items (sorted as encoded).
+    @property
+    def published(self) -> Bools:
+        """Whether each input record is published; False for withdrawn records."""
+        published: Bools = self.labels != WITHDRAWN
+        return published
 
-        Built by `constructor`, such as `pandas.DataFrame`; by default a data frame if a Series of
-        pandas or Polars was anonymized, else a dict of lists.
+    def to_frame(
+        self, constructor: TableConstructor | None = None, *, layout: Layout | None = None
+    ) -> Any:  # noqa: ANN401 - a table
+        """The records as a table, in input order; by default in the layout of the input.
+
+        - `lists`: record, group and list of items; withdrawn records have no row.
+        - `pairs`: record and item, one row per item; withdrawn records have no row.
+        - `one_hot`: a column of booleans for each published item and a row for each input record;
+          withdrawn records have False in all columns, which no published record has.
+
+        `record` is the position of the record in the input. Built by `constructor`, such as
+        `pandas.DataFrame`; by default a table of the kind that was passed in, else a dict.
         """
-        published = np.flatnonzero(self.labels != WITHDRAWN)
+        chosen = check_choice("layout", layout or self.layout, LAYOUTS)
+        return (constructor or self.constructor)(self._layouts[chosen]())
+
+    def to_pandas(self, layout: Layout | None = None) -> Any:  # noqa: ANN401 - pandas is not imported here
+        """`to_frame` as a data frame of pandas, which must be installed."""
+        return self.to_frame(constructor_named("pandas"), layout=layout)
+
+    def to_polars(self, layout: Layout | None = None) -> Any:  # noqa: ANN401 - Polars is not imported here
+        """`to_frame` as a data frame of Polars, which must be installed."""
+        return self.to_frame(constructor_named("polars"), layout=layout)
+
+    def to_arrow(self, layout: Layout | None = None) -> Any:  # noqa: ANN401 - Arrow is not imported here
+        """`to_frame` as a table of Arrow; pyarrow must be installed."""
+        return self.to_frame(constructor_named("pyarrow"), layout=layout)
+
+    def to_sparse(self) -> sparse.csr_array:
+        """The records as a sparse 0/1 matrix with a row for each input record.
+
+        Withdrawn records have empty rows, which no published record has. The columns are those of
+        the input if it was one-hot, else one for each item of `vocabulary`.
+
+        >>> from setanon_core import anonymize
+        >>> anonymize([{"tea"}, {"tea", "rum"}, {"pie"}], k=2).to_sparse().toarray().tolist()
+        [[1], [1], [0]]
+        """
+        published = np.flatnonzero(self.published)
+        sets = self.centers.take(self.labels[published])
+        sizes = np.zeros(len(self.labels), np.int64)
+        sizes[published] = sets.sizes
+        columns = sets.items if self.item_columns is None else self.item_columns[sets.items]
+        width = len(self.vocabulary) if self.n_columns is None else self.n_columns
+        return zero_one_matrix(columns, offsets_of(sizes), width)
+
+    @property
+    def _layouts(self) -> dict[str, Callable[[], dict[Any, Any]]]:
+        return {"lists": self._as_lists, "pairs": self._as_pairs, "one_hot": self._as_one_hot}
+
+    def _as_lists(self) -> dict[Any, Any]:
+        published = np.flatnonzero(self.published)
         groups = self.labels[published].tolist()
         centers = self._center_items
-        return (constructor or self.constructor)(
-            {
-                "record": published.tolist(),
-                "group": groups,
-                "items": [list(centers[group]) for group in groups],
-            }
-        )
+        return {
+            "record": published.tolist(),
+            "group": groups,
+            "items": [list(centers[group]) for group in groups],
+        }
+
+    def _as_pairs(self) -> dict[Any, Any]:
+        published = np.flatnonzero(self.published)
+        sets = self.centers.take(self.labels[published])
+        return {
+            "record": np.repeat(published, sets.sizes).tolist(),
+            "item": [self.vocabulary[item] for item in sets.items.tolist()],
+        }
+
+    def _as_one_hot(self) -> dict[Any, Any]:
+        items = np.arange(len(self.vocabulary))
+        columns = items if self.item_columns is None else self.item_columns
+        cells = self.to_sparse().tocsc()
+        table = {}
+        for item in np.argsort(columns).tolist():
+            rows = cells.indices[slice(*cells.indptr[columns[item] : columns[item] + 2])]
+            values = np.zeros(len(self.labels), np.bool_)
+            values[rows] = True
+            table[self.vocabulary[item]] = values
+        return table
 
     @property
     def _center_items(self) -> list[list[Hashable]]:

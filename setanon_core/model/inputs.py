@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from setanon_core.columns.read_records import read_records
 from setanon_core.columns.tables import (
     Table,
     TableConstructor,
@@ -117,8 +118,34 @@ class Baskets:
             return cls(*columns, constructor=constructor_of(data))
         raise MalformedInputError(
             "baskets must be a table with a column of records and one of items; got a value of "
-            f"type {type(data).__name__}. Pass columns as Baskets(records, items), or lists of "
-            "items to anonymize()."
+            f"type {type(data).__name__}. For sets, lists of items or a 0/1 matrix, pass "
+            "Baskets.from_sets(data)."
+        )
+
+    @classmethod
+    def from_sets(
+        cls,
+        sets: Any,  # noqa: ANN401 - all that `anonymize` reads
+        users: Sequence[Hashable] | None = None,
+        *,
+        user: str | None = None,
+    ) -> "Baskets":
+        """Read baskets from collections, a column of lists, or a one-hot table or matrix.
+
+        Records are numbered from 0. Baskets without items are left out. `user` names a column of
+        the table. Users are numbers here: spellings that are folded are one user already.
+
+        >>> Baskets.from_sets([{"tea"}, {"tea"}]).records
+        [0, 1]
+        """
+        source = read_records(sets, users=users, user=user)
+        records = source.records
+        rows = records.rows
+        return cls(
+            rows.tolist(),
+            [records.vocabulary[item] for item in records.items.tolist()],
+            None if users is None and user is None else records.users[rows].tolist(),
+            constructor=source.constructor,
         )
 
     @classmethod

@@ -2,13 +2,18 @@
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from setanon_core.columns.arrays import offsets_of
+from setanon_core.columns.one_hot import zero_one_matrix
 from setanon_core.columns.tables import TableConstructor
 from setanon_core.model.groups import Certificate, Round
+from setanon_core.model.table_result import TableResult
 from setanon_core.model.verdict import Verdict
 from setanon_core.params import ReleaseParams
 
@@ -17,7 +22,7 @@ ThreadIds = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class QueryRelease:
+class QueryRelease(TableResult):
     """Edited queries with thread id and position in the thread, sorted by both."""
 
     thread_ids: tuple[str, ...]
@@ -29,19 +34,17 @@ class QueryRelease:
         """Counts only."""
         return f"QueryRelease({len(set(self.thread_ids))} threads, {len(self.queries)} queries)"
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """A table of the kind that was passed in; `constructor` builds another kind."""
-        return (constructor or self.constructor)(
-            {
-                "thread_id": list(self.thread_ids),
-                "position": list(self.positions),
-                "query": list(self.queries),
-            }
-        )
+    def table_columns(self) -> dict[str, list[Any]]:
+        """Thread id, position and query; one row per query."""
+        return {
+            "thread_id": list(self.thread_ids),
+            "position": list(self.positions),
+            "query": list(self.queries),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SetRelease:
+class SetRelease(TableResult):
     """The sorted keywords of each thread, or items of each basket, sorted by thread id."""
 
     thread_ids: tuple[str, ...]
@@ -52,18 +55,31 @@ class SetRelease:
         """Counts only."""
         return f"SetRelease({len(self.thread_ids)} threads)"
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """A table of the kind that was passed in; `constructor` builds another kind."""
-        return (constructor or self.constructor)(
-            {"thread_id": list(self.thread_ids), "keywords": list(map(list, self.keywords))}
-        )
+    def table_columns(self) -> dict[str, list[Any]]:
+        """Thread id and list of keywords; one row per thread."""
+        return {"thread_id": list(self.thread_ids), "keywords": list(map(list, self.keywords))}
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The distinct published keywords or items, sorted: the columns of `to_sparse`."""
+        return tuple(sorted(set(chain.from_iterable(self.keywords))))
+
+    def to_sparse(self) -> sparse.csr_array:
+        """A sparse 0/1 matrix: one row per thread, one column for each of `items`.
+
+        Withdrawn threads have no row, as in the release.
+        """
+        column = {item: number for number, item in enumerate(self.items)}
+        columns = [column[item] for items in self.keywords for item in items]
+        offsets = offsets_of(np.array([len(items) for items in self.keywords], np.int64))
+        return zero_one_matrix(np.array(columns, np.int64), offsets, len(column))
 
 
 Release = QueryRelease | SetRelease
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Ledger:
+class Ledger(TableResult):
     """Private: the user of every published thread, and the thread's number in the input."""
 
     thread_ids: tuple[str, ...]
@@ -75,15 +91,13 @@ class Ledger:
         """Counts only: a traceback or a log must not show a user."""
         return f"Ledger({len(self.thread_ids)} threads, {len(set(self.users))} users)"
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """A table of the kind that was passed in; `constructor` builds another kind. Private."""
-        return (constructor or self.constructor)(
-            {
-                "thread_id": list(self.thread_ids),
-                "thread": list(self.threads),
-                "user": list(self.users),
-            }
-        )
+    def table_columns(self) -> dict[str, list[Any]]:
+        """Private: thread id, number of the thread and user; one row per thread."""
+        return {
+            "thread_id": list(self.thread_ids),
+            "thread": list(self.threads),
+            "user": list(self.users),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,8 +135,8 @@ class ReleaseCost:
         return 1 - self.certificate.cost.total / max(self.keywords, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReleaseResult(TableResult):
     """The result of `anonymize_log` or `anonymize_baskets`. Publish `release` only."""
 
     release: Release
@@ -133,16 +147,26 @@ class ReleaseResult:
     verdict: Verdict
     """Verification of the published texts against the ledger."""
 
-    params: ReleaseParams = field(repr=False)
+    params: ReleaseParams
     """All parameters, including the secret if it was generated. Private."""
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """The release as a table: `release.to_frame()`."""
-        return self.release.to_frame(constructor)
+    def __repr__(self) -> str:
+        """Counts only."""
+        verified = "verified" if self.verdict.ok else f"{self.verdict.violations} violations"
+        return f"ReleaseResult({self.release!r}, {self.cost!r}, {verified})"
+
+    @property
+    def constructor(self) -> TableConstructor:  # type: ignore[override]  # of the release
+        """Builds the table of the release."""
+        return self.release.constructor
+
+    def table_columns(self) -> dict[str, list[Any]]:
+        """The columns of the release."""
+        return self.release.table_columns()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sweep:
+class Sweep(TableResult):
     """The cost of a release for each k."""
 
     points: tuple[ReleaseCost, ...]
@@ -160,21 +184,19 @@ class Sweep:
         """The number of points."""
         return len(self.points)
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """A table with a row per k; of the kind that was passed in, or built by `constructor`."""
+    def table_columns(self) -> dict[str, list[Any]]:
+        """One row per k."""
         points, costs = self.points, [point.certificate.cost for point in self.points]
-        return (constructor or self.constructor)(
-            {
-                "k": [point.k for point in points],
-                "threads": [point.threads for point in points],
-                "keywords": [point.keywords for point in points],
-                "additions": [cost.additions for cost in costs],
-                "deletions": [cost.deletions for cost in costs],
-                "withdrawals": [cost.withdrawals for cost in costs],
-                "respellings": [point.respellings for point in points],
-                "cost": [cost.total for cost in costs],
-                "lower_bound": [point.certificate.lower_bound for point in points],
-                "factor": [point.certificate.factor for point in points],
-                "retained": [point.retained for point in points],
-            }
-        )
+        return {
+            "k": [point.k for point in points],
+            "threads": [point.threads for point in points],
+            "keywords": [point.keywords for point in points],
+            "additions": [cost.additions for cost in costs],
+            "deletions": [cost.deletions for cost in costs],
+            "withdrawals": [cost.withdrawals for cost in costs],
+            "respellings": [point.respellings for point in points],
+            "cost": [cost.total for cost in costs],
+            "lower_bound": [point.certificate.lower_bound for point in points],
+            "factor": [point.certificate.factor for point in points],
+            "retained": [point.retained for point in points],
+        }

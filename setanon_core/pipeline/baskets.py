@@ -16,7 +16,7 @@ from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.encode import encode_values
 from setanon_core.columns.tables import Table
 from setanon_core.columns.user_names import merge_spellings
-from setanon_core.columns.users import distinct_users, encode_users
+from setanon_core.columns.users import distinct_users, encode_users, user_of_each_record
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.model.inputs import Baskets
 from setanon_core.model.publication import ReleaseResult
@@ -116,14 +116,7 @@ def threads_of_baskets(baskets: Baskets, user_names: UserNames = "folded") -> Th
     owner = np.arange(len(names))
     users: Sequence[Hashable] = names
     if given is not None:
-        user = encode_users(given, len(record))
-        owner[record] = user
-        conflicting = len(np.unique(record[owner[record] != user]))
-        if conflicting:
-            raise MalformedInputError(
-                f"every record must have one user; {conflicting} have several. "
-                "Use different records for the baskets of different users."
-            )
+        owner = user_of_each_record(encode_users(given, len(record)), record, len(names))
         users = distinct_users(given)
     typed = Queries(word[order], offsets, np.arange(len(names)))
     return build_threads(typed, _texts(items), owner, users, names=list(map(str, names)))

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from setanon_core.columns.arrays import concat_ranges, offsets_of
-from setanon_core.columns.encode import encode_times, encode_values
+from setanon_core.columns.encode import encode_values
 from setanon_core.columns.tables import Table
+from setanon_core.columns.times import encode_times
 from setanon_core.columns.user_names import merge_spellings
 from setanon_core.columns.users import distinct_users, encode_users
 from setanon_core.keywords.tokenize import tokenize_all
@@ -66,9 +67,10 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     """Separate threads, group them, edit their queries and verify the release.
 
     `log` is a pandas or Polars data frame, an Arrow table, a mapping of columns, a `Log`, or rows
-    of (user, time, query). `user`, `time` and `query` name the columns of a table; times are
-    integers or datetimes. The other parameters are those of `ReleaseParams`; a random secret is
-    generated if none is passed.
+    of (user, time, query). `user`, `time` and `query` name the columns of a table. Times are
+    datetimes, dates, texts in ISO format, or numbers of any one unit; those without a zone are
+    read as UTC. The other parameters are those of `ReleaseParams`; a random secret is generated
+    if none is passed.
 
     >>> log = [("ann", 1, "pine straw"), ("bob", 2, "pine straw mulch"), ("cem", 3, "straw, pine")]
     >>> result = anonymize_log(log, k=3)

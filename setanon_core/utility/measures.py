@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from setanon_core.columns.tables import TableConstructor
+from setanon_core.model.table_result import TableResult
 
 V = TypeVar("V")
 W = TypeVar("W")
@@ -41,7 +42,7 @@ class UtilityMeasure:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Utility:
+class Utility(TableResult):
     """The result of `utility_of`: one measure per row."""
 
     measures: tuple[UtilityMeasure, ...]
@@ -59,18 +60,16 @@ class Utility:
         """The number of measures."""
         return len(self.measures)
 
-    def to_frame(self, constructor: TableConstructor | None = None) -> Any:  # noqa: ANN401 - a table
-        """A table with a row per measure, like the input or built by `constructor`."""
-        return (constructor or self.constructor)(
-            {
-                "measure": [measure.name for measure in self.measures],
-                "meaning": [measure.meaning for measure in self.measures],
-                "original": [measure.original for measure in self.measures],
-                "release": [measure.release for measure in self.measures],
-                "paper": [measure.paper for measure in self.measures],
-                "cases": [measure.cases for measure in self.measures],
-            }
-        )
+    def table_columns(self) -> dict[str, list[Any]]:
+        """One row per measure."""
+        return {
+            "measure": [measure.name for measure in self.measures],
+            "meaning": [measure.meaning for measure in self.measures],
+            "original": [measure.original for measure in self.measures],
+            "release": [measure.release for measure in self.measures],
+            "paper": [measure.paper for measure in self.measures],
+            "cases": [measure.cases for measure in self.measures],
+        }
 
 
 def measure(

@@ -79,7 +79,7 @@ def test_an_empty_input_is_refused(empty):
     assert "at least one record" in error_message(MalformedInputError, empty, 2)
 
 
-@pytest.mark.parametrize("records", [None, 5, object(), CANARY, {}, {CANARY: 1}, {(CANARY,): 1}])
+@pytest.mark.parametrize("records", [None, 5, object(), CANARY])
 def test_values_that_are_not_iterables_of_collections_are_refused(records):
     assert "collection" in error_message(MalformedInputError, records, 2)
 

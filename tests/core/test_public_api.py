@@ -25,7 +25,7 @@ from setanon_core import (
     utility_of,
     verify,
 )
-from setanon_core.columns.encode import encode_times
+from setanon_core.columns.times import encode_times
 from setanon_core.pipeline.sweep import ReleaseOptions
 
 SECRET = b"for tests only"
@@ -132,7 +132,11 @@ def keyword_defaults(function):
 @pytest.mark.parametrize(
     ("function", "columns", "declared"),
     [
-        (anonymize, {"users": None}, fields_with_defaults(Params)),
+        (
+            anonymize,
+            {"users": None, "record": None, "item": None, "user": None},
+            fields_with_defaults(Params),
+        ),
         (
             anonymize_log,
             {"user": "user", "time": "time", "query": "query"},
@@ -475,7 +479,7 @@ def test_items_of_numpy_arrays_are_published_as_plain_values():
 
 @constructors
 def test_a_table_is_not_a_column_of_lists(build):
-    with pytest.raises(MalformedInputError, match="Pass one column of lists"):
+    with pytest.raises(MalformedInputError, match="one row per item"):
         anonymize(build(LOG), 2)
 
 
