@@ -55,7 +55,9 @@ def strip(records: Records, params: Params, owners: Ints | None = None) -> Strip
         barred = np.empty(0, np.int64)
         positions = np.flatnonzero(records.sizes > 0)
         keep = publishable & ~never_majority(records, params)
-        remaining = records.take(positions).keep_items(keep)
+        # Most data have no empty record: then there is nothing to copy.
+        nonempty = records if len(positions) == len(records) else records.take(positions)
+        remaining = nonempty.keep_items(keep)
     return Stripped(
         records=Records.from_checked_sets(remaining, records.users[positions], records.vocabulary),
         positions=positions,

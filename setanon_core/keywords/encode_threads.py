@@ -73,6 +73,7 @@ class ThreadEncoder:
         pairs = sorted_unique(np.concatenate(self.pairs_of_several_batches))
         self.owners_of_keyword += np.bincount(pairs % self.width, minlength=len(self.item))
         items, sizes = np.concatenate(self.items), np.concatenate(self.sizes)
+        self.items.clear()  # large; free the memory
         return self.owners_of_keyword, Sets.unchecked(items=items, offsets=offsets_of(sizes))
 
 

@@ -31,6 +31,9 @@ from setanon_core.partition.plan import Plan, make_plan
 from setanon_core.partition.wishes import CHOICES, NO_ITEM, find_wishes, neighbour_counts
 from setanon_core.runtime.column_files import StoredColumns, store_columns
 
+KEY_RANGES: Final = 16
+"""Ranges of keys whose counts are added up one after another, approximately: bounds memory."""
+
 NO_PLACE: Final = -1
 """Place of a surplus duplicate, which is published unchanged."""
 
@@ -96,9 +99,30 @@ def count_itemsets(sets: Sets, min_support: int, active: Bools) -> FrequentItems
     """Count the itemsets of the active records, level by level."""
     frequent = FrequentItemsets(max(sets.width, 1))
     while not frequent.complete:
-        counts = add_counts(candidates(sets.take(part), frequent) for part in _parts(active))
-        frequent = frequent.with_level(counts, min_support)
+        parts = (candidates(sets.take(part), frequent) for part in _parts(active))
+        frequent = frequent.with_level(_frequent_counts(parts, min_support), min_support)
     return frequent
+
+
+def _frequent_counts(parts: Iterator[Counts], min_support: int) -> Counts:
+    """The sums of at least `min_support`: most candidates have less, and would fill the memory.
+
+    The counts of each part are stored in ranges of keys; then the parts of one range are added up.
+    """
+    bounds, stored = None, []
+    for keys, counts in parts:
+        if bounds is None:
+            # Any bounds give the same sums; these give ranges of similar sizes.
+            bounds = keys[len(keys) // KEY_RANGES :: max(len(keys) // KEY_RANGES, 1)]
+        cuts = np.searchsorted(keys, bounds)
+        ranges_of_keys = zip(np.split(keys, cuts), np.split(counts, cuts), strict=True)
+        stored.append([store_columns(*columns) for columns in ranges_of_keys])
+    sums = []
+    for range_of_parts in zip(*stored, strict=True):
+        keys, counts = add_counts(Counts(*columns.take()) for columns in range_of_parts)
+        is_frequent = counts >= min_support
+        sums.append(Counts(keys[is_frequent], counts[is_frequent]))
+    return add_counts(sums)
 
 
 def _wishes(

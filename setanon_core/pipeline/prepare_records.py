@@ -7,7 +7,7 @@ Complexity: O(N log N) for N item occurrences; about 25 bytes per record remain.
 Deviation:  the canonical order is by hashes of the contents, not by ranks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,23 +43,19 @@ class PreparedRecords:
 def prepare_records(records: Records, params: Params, owners: Ints) -> PreparedRecords:
     """Strip and sort the records; the caller need not keep them."""
     stripped = strip(records, params, owners)
-    positions = stripped.positions
-    order = np.argsort(_content_keys(records, positions), kind="stable")
+    stripped = replace(
+        stripped,
+        records=narrow_records(stripped.records),
+        positions=narrow(stripped.positions, len(records)),
+    )
+    order = np.argsort(_content_keys(records, stripped.positions), kind="stable")
     order = narrow(order, len(order))
-    kept = stripped.records
-    ordered = narrow_records(
-        Records.from_checked_sets(
-            kept.take(order), number_by_appearance(kept.users[order], _user_limit(records))
-        )
+    kept, positions = stripped.records, stripped.positions[order]
+    ordered = Records.from_checked_sets(
+        kept.take(order), number_by_appearance(kept.users[order], _user_limit(records))
     )
     return PreparedRecords(
-        stripped=Stripped(
-            records=ordered,
-            positions=narrow(positions[order], len(records)),
-            cost=stripped.cost,
-            empty=stripped.empty,
-            barred=stripped.barred,
-        ),
+        stripped=replace(stripped, records=narrow_records(ordered), positions=positions),
         owners=owners,
         n_records=len(records),
         n_users=records.n_users,

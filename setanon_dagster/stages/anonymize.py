@@ -153,6 +153,7 @@ def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThr
     """Load the threads into narrow columns and files, and group them place by place."""
     typed, keywords, records, users = load_large(clusters, params)
     owners, n_keywords = records.users, len(records.items)
+    trim_memory()
     prepared = prepare_records(records, params, keywords.item_owners)
     del records  # the prepared records replace them
     trim_memory()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from setanon_core.columns.arrays import Ints, offsets_of
-from setanon_core.columns.narrow import narrow, number_by_appearance
+from setanon_core.columns.narrow import narrow, narrow_records, number_by_appearance
 from setanon_core.columns.records import Records
 from setanon_core.keywords.encode_threads import ThreadBatch, ThreadEncoder
 from setanon_core.keywords.identity import items_of
@@ -66,13 +66,13 @@ def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
         first = stop
         report_progress("threads encoded", first, total)
     owners, sets = encoder.finish()
-    records = Records.unchecked(
-        items=sets.items,
-        offsets=narrow(sets.offsets, len(sets.items)),
-        users=number_by_appearance(owner, len(names)),
-        vocabulary=(),
-    )
-    return LargeThreads(typed, Keywords(vocabulary, item, owners), records, _in_order(owner, names))
+    del encoder
+    users_of_threads = number_by_appearance(owner, len(names))
+    codes_by_number = np.empty(len(names), np.int64)
+    codes_by_number[users_of_threads] = owner
+    records = narrow_records(Records.from_checked_sets(sets, users_of_threads))
+    in_order = names.take(pa.array(codes_by_number))
+    return LargeThreads(typed, Keywords(vocabulary, item, owners), records, in_order)
 
 
 def _owners(users: TextColumn, total: int) -> tuple[Ints, pa.Array]:
@@ -83,11 +83,3 @@ def _owners(users: TextColumn, total: int) -> tuple[Ints, pa.Array]:
         owner[end : end + len(codes)] = codes
         end += len(codes)
     return narrow(owner, total), names
-
-
-def _in_order(owner: Ints, names: pa.Array) -> pa.Array:
-    """The names by first appearance, as the records number the users."""
-    numbers = number_by_appearance(owner, len(names))
-    codes = np.empty(len(names), np.int64)
-    codes[numbers] = owner
-    return names.take(pa.array(codes))
