@@ -298,6 +298,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     format=config.format,
                     parameters=config.certified_parameters(),
                     user_names=config.user_names,
+                    approval=config.approval,
                     secret=secret,
                 ),
                 config.folder,
@@ -305,17 +306,28 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
             )
         for warning in published.warnings:
             context.log.warning(warning)
+        if published.state != PUBLISHED:
+            context.log.info(published.sentence)
         metadata = {
             **_report_metadata(config, published, files, context),
-            keys.STATE: PUBLISHED,
+            **_state_metadata(published),
             keys.RELEASE: published.name,
-            keys.FOLDER: dg.MetadataValue.path(published.folder),
             keys.SHA256: published.digest,
             "dagster/row_count": read_metadata(published.folder / THREADS).num_rows,
         }
         return dg.Output(None, metadata=metadata)
 
     return release
+
+
+def _state_metadata(published: Published) -> dict[str, Any]:
+    """Whether the release is published, with its folder, or waits, with what to do."""
+    if published.state == PUBLISHED:
+        return {
+            keys.STATE: PUBLISHED,
+            keys.FOLDER: dg.MetadataValue.path(published.folder),
+        }
+    return {keys.STATE: published.sentence}
 
 
 def _has_no_rows(file: Path) -> bool:

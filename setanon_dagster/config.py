@@ -20,6 +20,7 @@ from setanon_dagster.verifier.release_folder import LATEST
 Partition = Literal["day", "week", "month"]
 Engine = Literal["embedded", "spark"]
 ReportKind = Literal["plain", "full"]
+Approval = Literal["none", "required"]
 
 SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a secret
 """Environment variable with the key of the thread ids."""
@@ -115,6 +116,9 @@ class ReleaseConfig(PublishedParams):
 
     show_threads: bool = False
     """Show a few threads before and after editing in the private report: real queries of users."""
+
+    approval: Approval = "none"
+    """required: a verified release waits for `setanon approve`; none: it is published at once."""
 
     cron: str = "0 6 * * *"
     """When the schedule starts a release; the schedule is off until you start it."""

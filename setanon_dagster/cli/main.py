@@ -1,4 +1,4 @@
-"""Commands: release, verify, demo, sweep, utility, attack, ui. They print counts, never data.
+"""Commands of setanon: release, approve, verify, dry runs, demo. They print counts, never data.
 
 Exit codes: 0 success, 1 refused or failed, 2 invalid arguments.
 Dagster and other slow imports are loaded by the commands that need them.
@@ -97,6 +97,30 @@ def verify(
 
 
 @main.command()
+@click.argument("release", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--by", required=True, metavar="NAME", help="Who decides.")
+@click.option("--note", default="", help="Why, in your words.")
+@click.option("--policy", default="", help="The policy that the decision follows.")
+@click.option("--reject", is_flag=True, help="Reject the release: it is not published.")
+def approve(release: Path, by: str, note: str, policy: str, *, reject: bool) -> None:
+    """Publish a verified release that waits for approval, or reject it.
+
+    RELEASE is its private folder, DIR/private/RELEASE. The files are verified again before they are
+    published; changed ones are refused. Who decided, when, by which policy and why is written to
+    approval.json in this folder, which is private. The certificate says that approval was required.
+    """
+    from setanon_dagster.gate.approval import Decision, decide
+
+    decision = Decision(by=by, approved=not reject, note=note, policy=policy)
+    decided = decide(release, decision)
+    if decided.folder is None:
+        print_line(Console(), f"{decided.release} is rejected; nothing was published.", "yellow")
+        return
+    print_line(Console(), f"{decided.release} is approved and published.", "bold green")
+    print_line(Console(), f"  public       {decided.folder}")
+
+
+@main.command()
 @click.option("--users", type=int, default=USERS, show_default=True, help="Synthetic users.")
 @click.option(
     "--queries",
@@ -125,6 +149,8 @@ def demo(  # noqa: PLR0913 - one parameter per option
     rows = write_demo_log(folder / LOG, users, queries, seed, rows_of=rows_of)
     print_line(Console(stderr=True), f"Synthetic log: {users:,} users, {rows:,} queries.")
     published = _release(config)
+    if published is None:
+        return
     print_line(Console(), "\nSample of the published threads:", "bold")
     for thread_id, text, sharing in published_threads(published / THREADS, DEMO_SAMPLE):
         line = f"  {thread_id[:8]}  {text}  ({sharing} threads with this list)"
@@ -279,8 +305,11 @@ def _require_writable(config: ReleaseConfig) -> None:
         ) from None
 
 
-def _release(config: ReleaseConfig) -> Path:
-    """Run a release with progress on stderr and a summary on stdout; return its folder."""
+def _release(config: ReleaseConfig) -> Path | None:
+    """Run a release with progress on stderr and a summary on stdout; return its folder.
+
+    None if it is verified and waits for approval.
+    """
     from setanon_dagster.cli.progress import ReleaseProgress
     from setanon_dagster.quality.gx_worker import validation_worker
     from setanon_dagster.runtime.gc_imports import imports_without_gc
@@ -294,6 +323,9 @@ def _release(config: ReleaseConfig) -> Path:
         outcome = run_release(config, progress)
     for warning in outcome.warnings:
         print_line(Console(stderr=True), warning, "yellow")
+    if outcome.waiting is not None:
+        print_line(Console(), outcome.waiting, "bold yellow")
+        return None
     if outcome.folder is None:
         raise SetanonError(" ".join(outcome.failures))
     if outcome.certificate["format"] == "edited":

@@ -55,6 +55,9 @@ class Outcome:
     """Result of a run; `folder` is None if nothing was published."""
 
     folder: Path | None = None
+    waiting: str | None = None
+    """What a verified release that is not published waits for, in a sentence."""
+
     certificate: Mapping[str, Any] = field(default_factory=dict)
     """The exact certificate, which is private."""
 
@@ -83,6 +86,8 @@ def run_release(config: ReleaseConfig, observer: ReleaseObserver) -> Outcome:
         outcome.folder = Path(published)
         exact = config.private / outcome.folder.name / CERTIFICATE
         outcome.certificate = json.loads(exact.read_text("utf-8"))
+    elif success and keys.STATE in outcome.counts.get("release", {}):
+        outcome.waiting = str(outcome.counts["release"][keys.STATE])
     elif not outcome.failures:
         outcome.failures.append("The run must publish a release; it did not. Run it again.")
     return outcome

@@ -52,7 +52,7 @@ def publish_folder(
 
     `threads` is the verified file and `digest` its digest; `texts` are the other files.
     """
-    releases = staged.parent
+    releases = target.parents[1]
     require_same_files(_compare(staged, threads, texts))
     staged.chmod(0o755)
     fsync_folder(staged)
@@ -109,13 +109,13 @@ def check_existing(existing: Path, staged: Path, digest: str) -> None:
         existing.is_symlink()
         or {path.name for path in existing.iterdir()} != PUBLIC
         or sha256_of(existing / THREADS) != digest
-        or (certificate := _comparable_certificate(existing)) is None
+        or (certificate := comparable_certificate(existing)) is None
     ):
         raise InvalidParameterError(
             f"the folder of a published release must have its {len(PUBLIC)} files unchanged; the "
             f"existing folder {existing.name} has others. Move it away and publish again."
         )
-    if certificate != _comparable_certificate(staged):
+    if certificate != comparable_certificate(staged):
         raise InvalidParameterError(
             f"a release must be published once; the same threads are already published as "
             f"{existing.name}, with other parameters or costs. Use that release, or move its "
@@ -123,7 +123,7 @@ def check_existing(existing: Path, staged: Path, digest: str) -> None:
         )
 
 
-def _comparable_certificate(folder: Path) -> dict[str, Any] | None:
+def comparable_certificate(folder: Path) -> dict[str, Any] | None:
     """The certificate except what may differ if the same threads are published again.
 
     None if it is not a JSON object.

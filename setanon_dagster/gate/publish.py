@@ -12,13 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Literal
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
 from setanon_core.params import Tokenizer, UserNames
 from setanon_core.ranges import check_k
+from setanon_dagster.config import Approval
 from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_ids
 from setanon_dagster.gate.certificate import (
+    CertificateFiles,
     Plain,
     build_certificate,
     certificate_files,
@@ -27,7 +30,7 @@ from setanon_dagster.gate.certificate import (
     published_parameters,
     rejected_lines,
 )
-from setanon_dagster.gate.held_files import hold_file
+from setanon_dagster.gate.held_files import HeldFile, hold_file
 from setanon_dagster.gate.public_folder import (
     DATASHEET,
     check_existing,
@@ -38,6 +41,13 @@ from setanon_dagster.gate.public_folder import (
 from setanon_dagster.gate.series import Series
 from setanon_dagster.gate.staging import copy_private, write_private, write_public
 from setanon_dagster.gate.user_spellings import spelling_failures
+from setanon_dagster.gate.waiting import (
+    WAITING,
+    read_decision,
+    read_request,
+    stage_request,
+    store_request,
+)
 from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.temporary import (
     UNPUBLISHED,
@@ -47,11 +57,13 @@ from setanon_dagster.storage.temporary import (
 )
 from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
-from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS
+from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
 from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.typed_sets import require_typed_sets
 from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict
+
+ReleaseState = Literal["published", "waiting", "rejected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +117,9 @@ class ReleaseSpec:
     tokenizer: Tokenizer | None = field(default=None, repr=False)
     """Split the queries into the keywords of `clusters`; None: `tokenize`."""
 
+    approval: Approval = "none"
+    """With "required", the release waits in the private folder until a person approves it."""
+
     secret: bytes | None = field(default=None, repr=False)
     """Key of the thread ids; None: a random one, created once and kept in the private folder."""
 
@@ -116,7 +131,7 @@ class ReleaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published release."""
+    """A verified release, which is published, waits for approval or was rejected."""
 
     name: str
     """Name of its folder: name of the release, partition, and the first 12 digits of the digest."""
@@ -132,6 +147,21 @@ class Published:
 
     warnings: tuple[str, ...] = ()
     """What the publisher should know, in sentences without data."""
+
+    state: ReleaseState = "published"
+
+    @property
+    def sentence(self) -> str:
+        """What happened to the release, and what to do."""
+        if self.state == "published":
+            return f"{self.name} is published."
+        command = f"setanon approve {self.private} --by NAME"
+        if self.state == "rejected":
+            return (
+                f"{self.name} was rejected; nothing was published. To decide again, move "
+                f"{self.private} away and run the release again."
+            )
+        return f"{self.name} is verified and waits for approval: {command}"
 
 
 def publish(
@@ -206,6 +236,7 @@ def publish(
             costs,
             verdict,
             counted_unit(clusters),
+            approval=spec.approval,
             rejected=rejected_lines(stages.get("rejected_rows")),
         )
         certificates = certificate_files(series.title, exact)
@@ -220,6 +251,11 @@ def publish(
         if not folder.exists() or not (private / name / CERTIFICATE).exists():
             write_private(staged_private / CERTIFICATE, certificates.exact)
         require_same_files({stage: file.is_unchanged() for stage, file in held.items()})
+        if spec.approval == "required" and (not folder.exists() or series.would_move_latest(name)):
+            state = _request_approval(series, threads, certificates, staged_private, digest)
+            return Published(
+                name, private / name / WAITING, digest, verdict, (), private / name, state=state
+            )
         store_private_files(staged_private, private / name, ledger)
         with hold(private / name):
             publish_folder(staged, folder, threads, digest, texts)
@@ -228,6 +264,24 @@ def publish(
     public = tuple(folder / file for file in (THREADS, CERTIFICATE, DATASHEET))
     warnings = tuple(series.earlier_layout())
     return Published(name, folder, digest, verdict, public, private / name, warnings)
+
+
+def _request_approval(
+    series: Series,
+    threads: HeldFile,
+    certificates: CertificateFiles,
+    staged: Path,
+    digest: str,
+) -> ReleaseState:
+    """Let a verified release wait; return whether it was rejected before."""
+    target = series.out / "private" / series.release_id(digest)
+    stage_request(series, threads.path, certificates, staged, signed=False)
+    require_same_files({THREADS: sha256_of(staged / WAITING / THREADS) == digest})
+    store_request(staged, target)
+    found = read_request(target)
+    decision = None if found is None else read_decision(target, found[1])
+    rejected = decision is not None and decision["decision"] == "rejected"
+    return "rejected" if rejected else "waiting"
 
 
 def _halved(memory: str | None) -> str | None:

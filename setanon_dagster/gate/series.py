@@ -8,11 +8,7 @@ Guarantee:  `latest` is replaced atomically, and never by a link to an older par
             replaced under a lock. Staged files are in `releases`, never in a series.
 """
 
-import fcntl
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,7 +16,7 @@ from typing import Final
 from setanon_core.errors import InvalidParameterError
 from setanon_dagster.storage.atomic import fsync_folder
 from setanon_dagster.storage.folders import PUBLIC as RELEASES
-from setanon_dagster.storage.temporary import temporary_folder
+from setanon_dagster.storage.temporary import lock_exclusively, temporary_folder
 from setanon_dagster.verifier.release_folder import LATEST, THREADS
 
 DIGITS: Final = 12
@@ -82,7 +78,7 @@ class Series:
 
     def switch_latest(self, release: str) -> None:
         """Link `latest` to a release, unless it links to a newer part."""
-        with _locked(self.folder):
+        with lock_exclusively(self.folder):
             if self.would_move_latest(release):
                 with temporary_folder(self.folder.parent) as folder:
                     (folder / LATEST).symlink_to(release)
@@ -111,15 +107,3 @@ class Series:
         """Whether a release of this series is of a newer part; parts are dates, sorted as text."""
         match = re.fullmatch(rf"{re.escape(self.name)}-(.+)-[0-9a-f]{{{DIGITS}}}", release)
         return self.part is not None and match is not None and match[1] > self.part
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Exclude other processes that switch `latest`; without locks of the file system, do not."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

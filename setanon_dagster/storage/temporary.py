@@ -84,6 +84,18 @@ def hold(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def lock_exclusively(folder: Path) -> Iterator[None]:
+    """Wait until no other process holds a folder; without locks of the file system, do not."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def remove_all_leftovers(out: Path) -> None:
     """Remove what killed processes have left in the folders of an output folder."""
     private = out / PRIVATE
