@@ -5,7 +5,6 @@ All data in the pictures are synthetic.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,11 +23,7 @@ from support.ui_server import (
     run_server,
 )
 
-from setanon_dagster.cli.sweep import sweep_rows
-from setanon_dagster.demo.release import demo_config
-from setanon_dagster.quality.stage_views import open_stages
-from setanon_dagster.report.build import STAGES, report_of, write_report
-from setanon_dagster.report.model import sweep_points
+from setanon_dagster.report.build import REPORT
 
 IMAGES: Final = Path(__file__).parent / "images"
 
@@ -41,9 +36,6 @@ COLORS: Final = 255
 MARGIN: Final = 16
 """Pixels around the selected elements."""
 
-SWEEP_KS: Final = (2, 3, 4, 5, 6, 8, 10)
-"""Values of k in the figure of the report."""
-
 GRAPH: Final = """
     localStorage.setItem("asset-graph-direction", '"vertical"');
     localStorage.setItem("asset-node-facets", '["description", "checks", "status"]');
@@ -54,11 +46,10 @@ EDGE_COLOR: Final = "* { --color-lineage-edge: #8b93a7 !important; }"
 """Darker arrows: the default color of Dagster is too faint in a small picture."""
 
 EXCERPT: Final = """
-    main > section:not(#verdict, #cost, #retained), nav, footer, #cost h3, #cost h3 ~ *,
-    #verdict > details, #retained > details { display: none; }
-    body { padding-bottom: 1rem; } section { margin-top: 1rem; } section .sharing { display: none; }
+    main > section:not(#verdict), nav, footer, section .sharing { display: none; }
+    body { padding-bottom: 1rem; } section { margin-top: 1rem; }
 """
-"""Style that hides most sections of the report: the complete page is five times as long."""
+"""Style that shows the decision page only: the complete report is many times as long."""
 
 
 def main() -> None:
@@ -109,15 +100,12 @@ def failing_gate(browser: Browser, server: Server) -> None:
 
 
 def report(browser: Browser, server: Server) -> None:
-    """Verdict, cost and one figure of the report, in the light and the dark color scheme."""
-    stages = server.folder / "private" / "stages" / "demo"
-    config = demo_config(server.folder)
-    rows = sweep_rows([config, replace(config, method="paper")], SWEEP_KS)
-    name = (server.folder / "releases" / "demo" / "latest").readlink().name
-    with open_stages({stage: stages / stage / "all.parquet" for stage in STAGES}) as connection:
-        counts = report_of(name, server.certificate, connection)
-    report_data = replace(counts, sweep=sweep_points(rows))
-    url = write_report(report_data, server.folder / "shown").as_uri()
+    """The decision page of the report, in the light and the dark color scheme."""
+    release = (server.folder / "releases" / "demo" / "latest").readlink().name
+    written = (server.folder / "private" / release / REPORT).read_text("utf-8")
+    shown = server.folder / REPORT
+    shown.write_text(written.replace(f"{server.folder}/", ""), "utf-8")  # a temporary folder
+    url = shown.as_uri()
     for name, scheme in (("report.png", "light"), ("report-dark.png", "dark")):
         with _page(browser, 880, 700, color_scheme=scheme) as page:
             page.goto(url)

@@ -14,10 +14,16 @@ from setanon_dagster.gate.publish import Published
 from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.comparison import sweep_totals, table_utility
 from setanon_dagster.report.counts import group_sizes, losses, rounds
+from setanon_dagster.report.decision import read_decision, show_decision
+from setanon_dagster.report.earlier_figures import decision_figures, find_earlier, write_figures
 from setanon_dagster.report.model import GroupSize, Report, SweepPoint, sweep_points
-from setanon_dagster.report.page import page
+from setanon_dagster.report.page import decision_place, page
+from setanon_dagster.report.personal_words import find_personal_words
+from setanon_dagster.report.release_facts import RAW, read_facts
 from setanon_dagster.report.sample import sample
 from setanon_dagster.risk.run_attacks import attack_stored
+from setanon_dagster.risk.stored_stages import MAX_THREADS, count_threads
+from setanon_dagster.sources.source_counts import read_source_counts
 from setanon_dagster.stages.load_threads import load_threads
 from setanon_dagster.storage.atomic import atomic_write
 from setanon_dagster.storage.connection import connect
@@ -40,16 +46,13 @@ def write_release_report(
 ) -> tuple[Report, Path]:
     """Build and write the report of a published release; return it and the path of its page.
 
-    `files` has the Parquet file of each stage by stage name. A full report also needs the file of
-    `raw_log` or `raw_baskets`.
+    `files` has the Parquet file of each stage by stage name.
     """
     certificate = json.loads((published.private / CERTIFICATE).read_text("utf-8"))
-    raw = (
-        _raw_table(config, files[f"raw_{config.source.kind}"]) if config.report == "full" else None
-    )
-    with open_stages(
-        {stage: files[stage] for stage in STAGES}, memory=config.memory_limit, spill=config.stages
-    ) as connection:
+    raw_file = files[f"raw_{config.source.kind}"]
+    raw = _raw_table(config, raw_file) if config.report == "full" else None
+    stages = {RAW: raw_file} | {stage: files[stage] for stage in STAGES}
+    with open_stages(stages, memory=config.memory_limit, spill=config.stages) as connection:
         report = report_of(
             published.name,
             certificate,
@@ -57,8 +60,22 @@ def write_release_report(
             sizes=(GroupSize(*size) for size in published.verdict.sizes),
             show_threads=config.show_threads,
         )
-        risk = attack_stored(connection, config.source.kind, config.params(), raw)
-    report = replace(report, risk=risk)
+        report = replace(
+            report,
+            risk=attack_stored(connection, config.source.kind, config.params(), raw),
+            facts=read_facts(
+                connection,
+                certificate["format"],
+                config.upstream or config.source.name,
+                read_source_counts(files["rejected_rows"]),
+            ),
+            personal=find_personal_words(connection, config.k)
+            if raw is not None or count_threads(connection) <= MAX_THREADS
+            else None,
+            earlier=find_earlier(published.private, config.name),
+            decision=read_decision(published.private),
+        )
+    write_figures(decision_figures(certificate, report.facts), published.private)
     if raw is not None:
         report = replace(
             report,
@@ -98,6 +115,12 @@ def write_report(report: Report, folder: Path) -> Path:
     with atomic_write(target) as file:
         file.write_text(page(report), encoding="utf-8", newline="\n")
     return target
+
+
+def update_decision(folder: Path) -> None:
+    """Show the decision in the private folder of a release in its report, if it has one."""
+    if (folder / REPORT).is_file():
+        show_decision(folder / REPORT, decision_place(read_decision(folder)))
 
 
 def _sweep(config: ReleaseConfig, clusters: Path) -> tuple[SweepPoint, ...]:

@@ -91,10 +91,10 @@ def sweep_figure(report: Report, palette: Palette) -> "Figure":
         )  # fmt: skip
     axes.axvline(report.k, color=palette.soft, linewidth=0.8)
     ks = sorted({point.k for point in report.sweep})
-    right_half = 2 * report.k > ks[0] + ks[-1]  # write the label to the left of the line
+    # Above the axes: inside, grid lines and curves would cross the label.
     axes.annotate(
-        f"this release: k = {report.k}", (report.k, 1), xytext=(-4 if right_half else 4, -2),
-        va="top", ha="right" if right_half else "left",
+        f"this release: k = {report.k}", (report.k, 1), xytext=(0, 3),
+        va="bottom", ha="right" if 2 * report.k > ks[0] + ks[-1] else "left",
         xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=9,
     )  # fmt: skip
     axes.set(xlabel="k", ylabel="% of keywords retained", ylim=(0, 100))

@@ -6,6 +6,10 @@ from math import isfinite
 from typing import Any, Final, Literal
 
 from setanon_core.utility.measures import UtilityMeasure
+from setanon_dagster.report.decision import Decision
+from setanon_dagster.report.earlier_figures import EarlierRelease
+from setanon_dagster.report.personal_words import PersonalSearch
+from setanon_dagster.report.release_facts import ReleaseFacts
 from setanon_dagster.risk.attack_result import AttackResult
 from setanon_dagster.stages.cost_report import TOTAL
 
@@ -123,6 +127,14 @@ class Report:
     certificate: Mapping[str, Any]
     """The exact certificate: parameters, cost, verdict, digest and versions."""
 
+    facts: ReleaseFacts | None = None
+    earlier: EarlierRelease | None = None
+    """The release before this one in its series; None if this is the first."""
+
+    personal: PersonalSearch | None = field(default=None, repr=False)
+    """Personal-looking words; None if the source is too large for a plain report."""
+
+    decision: Decision | None = None
     rounds: tuple[RoundCost, ...] = ()
     sizes: tuple[GroupSize, ...] = ()
     losses: Losses | None = None

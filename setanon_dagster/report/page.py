@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from setanon_dagster.report import tables
+from setanon_dagster.report import decision_lines, tables
+from setanon_dagster.report.decision import Decision
 from setanon_dagster.report.figures import (
     FigureFunction,
     as_svg,
@@ -17,6 +18,7 @@ from setanon_dagster.report.figures import (
     sweep_figure,
 )
 from setanon_dagster.report.model import Report, Word
+from setanon_dagster.report.personal_words import LISTED
 from setanon_dagster.report.tables import Table, count, factor, share
 from setanon_dagster.report.wording import SHARING, not_promised, printable, promised
 from setanon_dagster.verifier.exposure import exposure_warning
@@ -56,7 +58,10 @@ def page(report: Report) -> str:
         verdict=report.verdict,
         digests=certificate["sha256"],
         tables=tables,
+        lines=decision_lines,
         sharing=SHARING,
+        personal_words=[line for line in decision_lines.personal_lines(report) if line[0].listed],
+        most_listed=LISTED,
         figures=dict.fromkeys(FIGURES) | {each.name: each for each in _figures(report)},
         promised=promised(
             unit, k, certificate["min_owners"], form=certificate["format"], typed=typed
@@ -67,6 +72,12 @@ def page(report: Report) -> str:
         else "",
         not_promised=not_promised(unit, k, certificate["format"], typed=typed, record=record),
     )
+
+
+def decision_place(decision: Decision | None) -> str:
+    """Render the place of the decision: the decision, or lines to sign by hand."""
+    parts = _environment().get_template("parts.html.j2").make_module()
+    return str(parts.decision_place(decision)).strip()  # type: ignore[attr-defined]
 
 
 @cache
@@ -83,13 +94,18 @@ def _environment() -> "Environment":
     )
     environment.filters |= {
         "count": count, "share": share, "factor": factor, "printable": printable, "word": _word,
+        "short": _short,
     }  # fmt: skip
     return environment
 
 
 def _word(word: Word) -> str:
+    return _short(word.text)
+
+
+def _short(word: str) -> str:
     """Printable text of a word, truncated if very long."""
-    text = printable(word.text)
+    text = printable(word)
     return text if len(text) <= MAX_WORD_LENGTH else f"{text[:MAX_WORD_LENGTH]}…"
 
 

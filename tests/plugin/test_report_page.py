@@ -22,8 +22,8 @@ pytest.importorskip("jinja2")
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='a(\"b\")'>&amp;]]>--></style>{{ 7*7 }}$x^2$"
 SECTIONS = [
-    "verdict", "cost", "retained", "groups", "optimal", "loss", "risk", "utility", "threads",
-    "settings", "promises",
+    "verdict", "verifier", "cost", "retained", "groups", "optimal", "loss", "risk", "utility",
+    "threads", "settings", "promises",
 ]  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def test_distance_from_the_optimum_depends_on_the_lower_bound(cost, sentence):
 @pytest.mark.usefixtures("_no_figures")
 def test_undefined_utility_is_shown_as_a_dash():
     measure = UtilityMeasure("Top words", "Share of words.", 0.75, nan, inf, 0)
-    row = '<th scope="row">Top words</th><td>0.75</td><td>-</td><td>-</td>'
+    row = '<th scope="row">Top words</th><td>75.0%</td><td>-</td><td>-</td>'
     assert row in page(replace(SMALL, utility=(measure,)))
 
 
@@ -306,12 +306,12 @@ def test_risk_has_the_column_of_the_paper_only_in_a_full_report():
     assert "75.0%" in plain
     assert "0.500" in plain
     assert "No published thread has a list" in plain
-    assert plain.count("paper&#39;s method") == 1
+    assert plain.count("paper&#39;s method") == 2
     (attack,) = SMALL.risk
     compared = replace(attack, figures=(RiskFigure("list of one user", 0.75, 0.0, 0.291),))
     full = page(replace(SMALL, risk=(compared,)))
     assert "29.1%" in full
-    assert full.count("paper&#39;s method") == 2
+    assert full.count("paper&#39;s method") == 3
 
 
 @pytest.mark.usefixtures("_no_figures")
