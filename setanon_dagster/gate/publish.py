@@ -275,7 +275,7 @@ def _request_approval(
 ) -> ReleaseState:
     """Let a verified release wait; return whether it was rejected before."""
     target = series.out / "private" / series.release_id(digest)
-    stage_request(series, threads.path, certificates, staged, signed=False)
+    stage_request(series, threads.path, certificates, staged)
     require_same_files({THREADS: sha256_of(staged / WAITING / THREADS) == digest})
     store_request(staged, target)
     found = read_request(target)

@@ -40,9 +40,6 @@ class Request:
     release: str
     name: str
     part: str | None
-    signed: bool
-    """Whether the release must be signed when it is published."""
-
     created: str
     """Time of the request: a second request for the same files needs a decision of its own."""
 
@@ -80,9 +77,7 @@ def read_decision(private: Path, request: str) -> Mapping[str, Any] | None:
     return decision if same else None
 
 
-def stage_request(
-    series: Series, threads: Path, files: CertificateFiles, private: Path, *, signed: bool
-) -> None:
+def stage_request(series: Series, threads: Path, files: CertificateFiles, private: Path) -> None:
     """Write the files that wait into a staged private folder, which has the ledger."""
     waiting = private / WAITING
     waiting.mkdir(mode=0o700)
@@ -95,7 +90,6 @@ def stage_request(
         release=series.release_id(digests[THREADS]),
         name=series.name,
         part=series.part,
-        signed=signed,
         created=now(),
         sha256=digests,
     )
@@ -142,7 +136,6 @@ def _waits_already(staged: Path, target: Path) -> bool:
     return (
         found is not None
         and other is not None
-        and found[0].signed == other[0].signed
         and not found[0].changed_files(target)
         and found[0].sha256[THREADS] == other[0].sha256[THREADS]
         and comparable_certificate(target / WAITING) == comparable_certificate(staged / WAITING)
