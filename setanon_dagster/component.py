@@ -33,7 +33,7 @@ from setanon_dagster.translator import SetanonTranslator
 YAML_HEADER: Final = """\
 # A k-anonymous release of a search log or of baskets. All parameters are listed; a parameter that
 # is commented out shows its default. Relative paths start at the project root. The key of the
-# thread ids is the environment variable SETANON_SECRET; without it, ids differ in each release.
+# thread ids is the environment variable SETANON_SECRET; default: a random key, kept in OUT/private.
 """
 
 

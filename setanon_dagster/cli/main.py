@@ -48,8 +48,8 @@ def main() -> None:
 
 
 @main.command(
-    epilog=f"Set {SECRET} to the secret key of the thread ids. Without it a random key is used: "
-    "the thread ids then differ from those of every other release."
+    epilog=f"Set {SECRET} to the secret key of the thread ids. Without it, a random key is "
+    "created once and kept in DIR/private."
 )
 @SOURCE
 @click.option("--out", required=True, metavar="DIR", help="Folder of the releases.")

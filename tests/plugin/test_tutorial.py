@@ -35,7 +35,7 @@ BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE |
 LANGUAGES = {"csv", "python", "sh", "text", "toml", "yaml"}
 
 # The package is already installed, and a server does not end.
-NOT_RUN = ("pip install ", "dagster dev ")
+NOT_RUN = ("pip install ", "dg dev")
 MODULES = {"dg": "dagster_dg_cli.cli", "dagster": "dagster"}
 TIMEOUT = 120
 """Seconds per command."""
