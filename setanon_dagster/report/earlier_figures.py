@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from setanon_dagster.gate.waiting import WAITING
 from setanon_dagster.report.release_facts import (
     ReleaseFacts,
     mean_chance_of_lists,
@@ -74,7 +75,8 @@ def find_earlier(release: Path, name: str) -> EarlierRelease | None:
         if match is None or folder.name == release.name or (match["part"] or "") > (part or ""):
             continue
         with suppress(OSError, ValueError, KeyError, TypeError):
-            if not (folder / UNPUBLISHED).exists():
+            # A release that waits for approval, or was rejected, is not published.
+            if not any((folder / each).exists() for each in (UNPUBLISHED, WAITING)):
                 order = (match["part"] or "", written.stat().st_mtime_ns, folder.name)
                 found.append((order, EarlierRelease(folder.name, _read_figures(folder))))
     return max(found, key=lambda each: each[0])[1] if found else None

@@ -98,6 +98,7 @@ def test_unpublished_and_unreadable_releases_are_skipped(tmp_path):
     new = store(tmp_path, "log-" + "c" * 12)
     (store(tmp_path, "log-" + "a" * 12) / ".unpublished").touch()
     (store(tmp_path, "log-" + "b" * 12) / "certificate.json").write_text("{")
+    (store(tmp_path, "log-" + "d" * 12) / "waiting").mkdir()
     assert find_earlier(new, "log") is None
 
 
