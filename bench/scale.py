@@ -129,9 +129,6 @@ def check_table(inputs: Inputs) -> list[Row]:
         seconds.setdefault(TOTAL, sum(seconds[each] for each in run["CPU s"] if each != TOTAL))
         for stage, measured in run["CPU s"].items():
             rows.append(_compared(run["name"], f"{stage}, CPU s", seconds[stage], measured))
-        predicted = grouping_memory(smaller).at(queries)
-        measured = run["peak MB"][GROUPING]
-        rows.append(_compared(run["name"], f"{GROUPING}, peak MB", predicted, measured))
     return rows
 
 
@@ -143,7 +140,8 @@ def _compared(name: str, what: str, predicted: float, measured: float) -> Row:
 
 def prediction_table(inputs: Inputs) -> list[Row]:
     """One row per cost, one column per size."""
-    cpu, memory = cpu_lines(inputs["release"]), grouping_memory(inputs["release"])
+    # Larger logs are grouped place by place, with other columns than smaller ones.
+    cpu, memory = cpu_lines(inputs["release"]), grouping_memory(inputs["places"])
     on_spark = fit_runs(inputs, lambda run: sum(run[f"{stage} CPU s"] for stage in ON_SPARK))
     shuffled = fit_runs(inputs, lambda run: run["shuffled bytes"])
     merge = fit_runs(inputs, lambda run: sum(run[f"{stage} merge CPU s"] for stage in ON_SPARK))
@@ -159,7 +157,7 @@ def prediction_table(inputs: Inputs) -> list[Row]:
         for stage, line in cpu.items():
             add(f"{stage}: CPU time", n, duration(line.at(n)))
         add("all stages: CPU time", n, duration(sum(line.at(n) for line in cpu.values())))
-        add("grouping: memory of one process", n, size(memory.at(n) * (1 << 20)))
+        add("grouping: memory of all processes", n, size(memory.at(n) * (1 << 20)))
         add("files of stages and release", n, size(file_bytes * n))
         add("Spark, both stages: CPU time", n, duration(on_spark.at(n)))
         add("Spark, both stages: shuffled", n, size(shuffled.at(n)))
