@@ -110,14 +110,16 @@ def approve(release: Path, by: str, note: str, policy: str, *, reject: bool) -> 
     approval.json in this folder, which is private. The certificate says that approval was required.
     """
     from setanon_dagster.gate.approval import Decision, decide
+    from setanon_dagster.report.build import update_decision
 
     decision = Decision(by=by, approved=not reject, note=note, policy=policy)
     decided = decide(release, decision)
     if decided.folder is None:
         print_line(Console(), f"{decided.release} is rejected; nothing was published.", "yellow")
-        return
-    print_line(Console(), f"{decided.release} is approved and published.", "bold green")
-    print_line(Console(), f"  public       {decided.folder}")
+    else:
+        print_line(Console(), f"{decided.release} is approved and published.", "bold green")
+        print_line(Console(), f"  public       {decided.folder}")
+    update_decision(release)
 
 
 @main.command()

@@ -10,6 +10,7 @@ from setanon_core import Records, anonymize
 from setanon_core.errors import NotAnonymousError
 from setanon_core.grouping.strip import strip
 from setanon_core.model.groups import Grouping
+from setanon_core.partition import plan
 from setanon_core.pipeline import group_records as module
 
 CANARY = "surname-of-one"
@@ -61,6 +62,17 @@ def test_groups_of_one_user_are_refused_however_many_records_they_have(monkeypat
 
     with pytest.raises(NotAnonymousError, match="1 groups had fewer"):
         anonymize([{"a"}] * 3 + [{"b"}] * 2, k=2, users=["u", "u", "u", "v", "w"], min_owners=0)
+
+
+def test_groups_of_several_places_of_fewer_than_k_users_are_refused(monkeypatch):
+    monkeypatch.setattr(plan, "PLACE", 2)
+    labels = np.array([0, 0, 1, 1, 2], np.int32)
+    monkeypatch.setattr(module, "group_in_places", lambda *_: Grouping(labels))
+
+    with pytest.raises(NotAnonymousError, match="k = 2 users; 1 groups had fewer"):
+        anonymize(
+            [{CANARY, number} for number in range(5)], k=2, operations="additions", min_owners=0
+        )
 
 
 @pytest.mark.parametrize("min_owners", [None, 3, 2])

@@ -208,8 +208,12 @@ def test_command_approves_and_rejects(tmp_path, request_release):
         0,
         f"{first.name} is rejected; nothing was published.\n",
     )
+    report = second.private / "report.html"
+    report.write_text("<!-- decision -->to be signed<!-- /decision -->")
     result = call("approve", second.private, "--by", "Ada")
     assert result.exit_code == 0
+    assert "Ada" in report.read_text()
+    assert "to be signed" not in report.read_text()
     assert f"{second.name} is approved and published." in result.stdout
     assert call("approve", second.private, "--by", "Ada").exit_code == 2
     assert call("approve", second.private, "--by", " ").exit_code == 2
