@@ -36,7 +36,7 @@ def anchors_of(page):
         README,
         re.DOTALL,
     ),
-    ids=["anonymize", "anonymize_log"],
+    ids=["anonymize", "frame", "anonymize_log"],
 )
 def test_readme_examples_print_the_output_shown(code, printed):
     output = io.StringIO()
