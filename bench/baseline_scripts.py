@@ -96,7 +96,7 @@ def _measurements(result: Run) -> Row:
 def is_verified(measured: MeasuredRelease) -> bool:
     """Verify the published file with the core's verifier and the users of the private ledger."""
     published = measured.folder
-    ledger = published.parents[1] / "private" / published.name / "ledger.parquet"
+    ledger = published.parents[2] / "private" / published.name / "ledger.parquet"
     with duckdb.connect() as connection:
         query = THREADS.format(published / "threads.parquet", ledger)
         rows = connection.execute(query).fetchall()

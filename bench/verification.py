@@ -38,7 +38,7 @@ K = 3
 def compare(folder: Path, k: int, repeats: int = REPEATS) -> Iterator[Row]:
     """Verify a published folder in both formats, with and without its ledger."""
     published = folder / "threads.parquet"
-    ledger = folder.parents[1] / "private" / folder.name / "ledger.parquet"
+    ledger = folder.parents[2] / "private" / folder.name / "ledger.parquet"
     with tempfile.TemporaryDirectory() as temporary, duckdb.connect() as connection:
         columns = connection.read_parquet(str(published)).columns
         if "query" in columns:
@@ -88,7 +88,7 @@ def _compare_file(  # noqa: PLR0913, PLR0917 - two files, and parameters of the 
 
 def write_release(folder: Path, threads: int) -> Path:
     """Write a synthetic release: about 8 threads per set, of at least 3 users."""
-    out, private = folder / "releases" / "synthetic", folder / "private" / "synthetic"
+    out, private = folder / "releases" / "log" / "synthetic", folder / "private" / "synthetic"
     out.mkdir(parents=True)
     private.mkdir(parents=True)
     sets = users = max(threads // 8, 3)

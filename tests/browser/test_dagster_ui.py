@@ -110,7 +110,7 @@ def assets_are_listed_with_their_descriptions(page, _):
 def run_has_all_assets_and_checks(page, _):
     expect(page.get_by_text("Success", exact=True).first).to_be_visible()
     expect(page.get_by_text("8 assets")).to_be_visible()
-    expect(page.get_by_text("13 checks")).to_be_visible()
+    expect(page.get_by_text("14 checks")).to_be_visible()
 
 
 def graph_shows_all_assets(page, _):
@@ -148,7 +148,7 @@ def report_of_the_release_opens(browser, server, screenshots):
 
 def passed_checks_are_shown(page, _):
     expect(page.get_by_text("Passed", exact=True)).to_be_visible()
-    expect(page.get_by_text("Succeeded", exact=True)).to_have_count(7)
+    expect(page.get_by_text("Succeeded", exact=True)).to_have_count(8)
 
 
 def failed_check_is_red_and_states_the_violation(page, _):

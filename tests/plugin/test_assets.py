@@ -157,7 +157,7 @@ def test_translator_renames_assets_checks_and_files(tmp_path):
     graph = build_setanon_definitions(config, translator).resolve_asset_graph()
     names = {f"our_{stage}" for stage in STAGES}
     assert {key.path[-1] for key in graph.get_all_asset_keys()} == names
-    assert len(graph.asset_check_keys) == 13
+    assert len(graph.asset_check_keys) == 14
     assert {check.asset_key.path[-1] for check in graph.asset_check_keys} <= names
     result = materialize(config, translator=translator)
     assert result.success, result.failures

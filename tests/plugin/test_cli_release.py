@@ -233,8 +233,8 @@ def test_process_prints_nothing_of_dagster_and_sets_exit_codes(tmp_path):
     def run(*arguments):
         return subprocess.run(  # noqa: S603 - our own interpreter
             [sys.executable, "-m", "setanon_dagster.cli", *map(str, arguments)], cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "SETANON_SECRET": "made up for a test"},
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
 
     assert run("--version").stdout.startswith("setanon, version ")

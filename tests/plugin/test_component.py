@@ -69,7 +69,9 @@ def test_release_from_yaml_reads_and_writes_below_the_project_root(monkeypatch):
             evaluations = result.get_asset_check_evaluations()
             assert len(evaluations) > 10
             assert all(evaluation.passed for evaluation in evaluations)
-        published = list((sandbox.project_root / "a/b/releases").glob("searches-*/threads.parquet"))
+        published = list(
+            (sandbox.project_root / "a/b/releases").glob("searches/searches-*/threads.parquet")
+        )
         assert len(published) == 1
         assert set(pq.read_table(published[0])["query"].to_pylist()) == {
             "red apple pie",

@@ -14,7 +14,7 @@ from support.log_stages import change_column, log_stages, publish_log
 from support.publishing import folder_state, modify, publish_files, stage_files
 
 from setanon_core.errors import NotAnonymousError, SetanonError
-from setanon_dagster.gate import assign_ids, public_folder
+from setanon_dagster.gate import assign_ids, public_folder, series
 from setanon_dagster.gate import publish as gate
 
 STEPS = [
@@ -26,7 +26,7 @@ STEPS = [
     (gate, "check_existing", "after"),
     (gate, "store_private_files", "after"),
     (public_folder, "fsync_folder", "after"),
-    (gate, "switch_latest", "before"),
+    (series.Series, "switch_latest", "before"),
 ]
 """Functions of the gate, from the file's creation to its publication."""
 

@@ -18,7 +18,8 @@ from setanon_dagster.config_schema import (
 )
 from setanon_dagster.demo.log import write_demo_log
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language):
@@ -28,14 +29,12 @@ def blocks(language):
 @pytest.fixture
 def _log(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    write_demo_log(tmp_path / "data" / "log.tsv", users=300)
-    write_demo_log(tmp_path / "log.tsv", users=300)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_log")
-def test_commands_run_in_order():
+def test_commands_run_in_order(tmp_path):
     (block,) = [block for block in blocks("sh") if "setanon release" in block]
     lines = [shlex.split(line, comments=True) for line in block.splitlines()]
     commands = [line[1:] for line in lines if line and line[0] == "setanon"]
@@ -43,6 +42,12 @@ def test_commands_run_in_order():
     assert [command[0] for command in commands] == ["sweep", "release", "verify"]
     for command in commands:
         assert CliRunner().invoke(main, command).exit_code == 0, command
+    assert (tmp_path / "out" / "releases" / "searches" / "latest").is_symlink()
+
+
+def test_the_example_is_what_its_page_says(tmp_path):
+    write_demo_log(tmp_path / "log.tsv", users=1000, seed=7)
+    assert (tmp_path / "log.tsv").read_bytes() == (ROOT / "examples" / "searches.tsv").read_bytes()
 
 
 @pytest.mark.usefixtures("_log")
