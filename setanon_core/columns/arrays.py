@@ -1,6 +1,6 @@
 """Functions on integer arrays: offsets, ranges, ranks, runs of equal values, hashing."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]
 """64-bit hash values."""
+
+MARKED_FACTOR: Final = 16
+"""Numbers below this many times the length of a column are marked in an array, others sorted."""
 
 
 def integer_column(name: str, values: npt.ArrayLike) -> Ints:
@@ -92,6 +95,19 @@ def sorted_unique(numbers: Ints) -> Ints:
     """Distinct numbers, ascending; faster than `np.unique`, which hashes."""
     ascending = np.sort(numbers)
     return ascending[run_starts(ascending)]
+
+
+def count_distinct(numbers: Ints) -> int:
+    """The number of distinct numbers; small numbers are marked in an array instead of sorted.
+
+    >>> count_distinct(np.array([3, 1, 3])), count_distinct(np.array([-1, 10**15]))
+    (2, 2)
+    """
+    if len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= MARKED_FACTOR * len(numbers):
+        return len(sorted_unique(numbers))
+    seen = np.zeros(int(numbers.max()) + 1, np.bool_)
+    seen[numbers] = True
+    return int(np.count_nonzero(seen))
 
 
 def first_positions(numbers: Ints) -> Ints:

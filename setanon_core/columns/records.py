@@ -13,7 +13,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints, integer_column, offsets_of, rows_of, sorted_unique
+from setanon_core.columns.arrays import (
+    Ints,
+    count_distinct,
+    integer_column,
+    offsets_of,
+    rows_of,
+    sorted_unique,
+)
 from setanon_core.columns.arrow import encode_arrow_column, read_arrow_lists
 from setanon_core.columns.encode import checked_vocabulary, encode_values, sorted_vocabulary
 from setanon_core.columns.sets import Sets, check_number_range, freeze_column
@@ -54,7 +61,7 @@ class Records(Sets):
     @cached_property
     def n_users(self) -> int:
         """Number of distinct users."""
-        return len(sorted_unique(self.users))
+        return count_distinct(self.users)
 
     def subset(self, positions: Ints) -> "Records":
         """The records at `positions`, in that order, with their users as int64."""

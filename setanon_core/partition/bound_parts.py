@@ -17,11 +17,12 @@ Deviation:  none.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from setanon_core.columns.arrays import Bools, Ints, sorted_unique
+from setanon_core.columns.arrays import Bools, Ints, run_starts
 from setanon_core.columns.narrow import narrow, narrow_records, widen
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
@@ -41,7 +42,7 @@ from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.starts.configurations import SCALE
 from setanon_core.grouping.strip import never_majority
 from setanon_core.params import Operations, Params
-from setanon_core.partition.parts import concat_sets, equal_sets, rows_by_part
+from setanon_core.partition.parts import concat_sets, equal_sets
 from setanon_core.runtime.column_files import StoredColumns, StoredRows, pass_columns, store_rows
 from setanon_core.runtime.executor import map_ordered
 
@@ -191,7 +192,8 @@ def bound_in_parts(records: Records, params: Params, parts: int | None = None) -
     records may be narrow.
     """
     if parts is None:
-        parts = max(-(-len(records.items) // OCCURRENCES_AT_ONCE), 1)
+        # Half the occurrences of a bound without parts: several parts are counted at a time.
+        parts = max(-(-2 * len(records.items) // OCCURRENCES_AT_ONCE), 1)
     if records.n_users < params.k:
         return len(records.items)
     always_deleted = never_majority(records, params)
@@ -261,12 +263,14 @@ def _parts(short: WeightedSets, parts: int, limit: int, operations: Operations) 
     sets = short.sets
     support = np.bincount(sets.items, minlength=sets.width)
     part_of_item = (np.cumsum(support) - support) * parts // max(len(sets.items), 1)
-    row_of: Ints = np.repeat(narrow(np.arange(len(sets)), len(sets)), sets.sizes)
-    narrow_parts: Ints = narrow(part_of_item, parts)
-    for number, occurrences in enumerate(rows_by_part(narrow_parts[sets.items], parts)):
+    bounds = np.searchsorted(part_of_item, np.arange(parts + 1))
+    for first, stop in pairwise(bounds.tolist()):
+        # One scan per part takes less memory than to sort all occurrences by part.
+        occurrences = np.flatnonzero((sets.items >= first) & (sets.items < stop))
         if len(occurrences):
-            rows = sorted_unique(row_of[occurrences])
-            range_ = np.flatnonzero(part_of_item == number)[[0, -1]]
+            found = np.searchsorted(sets.offsets, occurrences, side="right") - 1
+            rows: Ints = narrow(found[run_starts(found)], len(sets))
+            range_ = np.array([first, stop - 1])
             chosen = short.take(rows)
             columns = chosen.sets.items, chosen.sets.offsets, chosen.users, chosen.records
             yield pass_columns(rows, range_, *columns), limit, operations

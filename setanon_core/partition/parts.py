@@ -2,7 +2,7 @@
 
 Guarantee:  every record is in one part, at most; records of a part ascend. `complete_groups` and
             `equal_sets` never split a group, or the records of a set.
-Complexity: O(n) for n records: a part number of 16 bits is sorted by radix.
+Complexity: O(n) for n records: part numbers of 16 bits are sorted by radix, range by range.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from setanon_core.columns.arrays import Ints
-from setanon_core.columns.narrow import narrow, narrow_column
-from setanon_core.columns.sets import Sets
+from setanon_core.columns.arrays import Ints, concat_ranges
+from setanon_core.columns.narrow import narrow_column
+from setanon_core.columns.sets import NUMBER_LIMIT, Sets
 from setanon_core.partition.content_hashes import set_hashes
 
 RECORDS_AT_ONCE: Final = 1 << 18
@@ -37,11 +37,19 @@ def rows_by_part(part: npt.NDArray[np.integer], parts: int) -> list[Ints]:
     [[1], [], [0, 3]]
     """
     key = part.astype(np.int16 if parts < 1 << 15 else np.int64, copy=False)
-    order: Ints = narrow(np.argsort(key, kind="stable"), len(part))
     sizes = np.zeros(parts + 1, np.int64)
     for rows in ranges(len(key)):
         sizes += np.bincount(key[rows] + 1, minlength=parts + 1)
-    return np.split(order, np.cumsum(sizes)[:-1])[1:]
+    stops = np.cumsum(sizes)
+    free = stops - sizes
+    # Range by range: sorting all rows at once would need 64-bit row numbers of all of them.
+    order: Ints = np.empty(len(key), np.int32 if len(key) < NUMBER_LIMIT else np.int64)
+    for rows in ranges(len(key)):
+        ascending = np.argsort(key[rows], kind="stable")
+        counts = np.bincount(key[rows] + 1, minlength=parts + 1)
+        order[concat_ranges(free, counts)] = rows.start + ascending
+        free += counts
+    return np.split(order, stops[:-1])[1:]
 
 
 def complete_groups(labels: npt.NDArray[np.integer]) -> Iterator[Ints]:

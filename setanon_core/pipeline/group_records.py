@@ -11,6 +11,7 @@ Deviation:  that of the grouper; records are sorted first, so that input order d
 """
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -109,6 +110,7 @@ def anonymize_prepared(
     stripped, records = prepared.stripped, prepared.stripped.records
     grouping = group_in_places(records, params, count_places(len(records)))
     rows, centers, _ = flip_in_parts(records, grouping.labels, params.operations)
+    grouping = replace(grouping, labels=rows)  # the first labels are not needed, and large
     # After the grouping, which needs the memory of all processes.
     bound = bound_in_parts(records, params)
     if params.combinations == "typed" and prepared.typed is not None:
