@@ -58,9 +58,10 @@ class CombinationOwners:
     def sentence(self) -> str:
         """The counts of the sets with few owners."""
         return (
-            f"{self.owners_below_k} of {self.sets} published sets of several keywords "
+            f"{self.owners_below_k:,} of {self.sets:,} published sets of several keywords "
             f"({self.below_k_share:.1%}) were typed whole by fewer than k = {self.k} users, "
-            f"{self.single_owner} ({self.single_share:.1%}) by one user, {self.no_owner} by none."
+            f"{self.single_owner:,} ({self.single_share:.1%}) by one user, "
+            f"{self.no_owner:,} by none."
         )
 
 

@@ -76,10 +76,10 @@ class Differencing:
     def sentence(self) -> str:
         """What the risen sets disclose."""
         return (
-            f"Comparing two releases with and without one person ({self.persons} tried): of "
-            f"{self.risen} sets with more threads, {self.risen_with_keyword} "
+            f"Comparing two releases with and without one person ({self.persons:,} tried): of "
+            f"{self.risen:,} sets with more threads, {self.risen_with_keyword:,} "
             f"({self.with_keyword_share:.1%}) have a keyword of the person and "
-            f"{self.risen_of_person} ({self.of_person_share:.1%}) are the set of one of the "
+            f"{self.risen_of_person:,} ({self.of_person_share:.1%}) are the set of one of the "
             f"person's threads."
         )
 

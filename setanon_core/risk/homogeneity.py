@@ -71,7 +71,7 @@ class Homogeneity:
     def sentence(self) -> str:
         """What membership in a group, and one known keyword, disclose."""
         return (
-            f"In {self.certain_groups} of {self.groups} groups every member typed the whole "
+            f"In {self.certain_groups:,} of {self.groups:,} groups every member has the whole "
             f"published set, so membership discloses it; {self.true_share:.1%} of all published "
             "keywords are true for their thread. One known keyword discloses another true one in "
             f"{self.learned_share:.1%} of the cases."

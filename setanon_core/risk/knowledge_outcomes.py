@@ -52,9 +52,9 @@ class KnowledgeOutcome:
         amount = "" if self.known is None else f"up to {self.known} "
         scope = "one thread" if self.scope == "thread" else "all threads"
         return (
-            f"Knowing {amount}{self.knowledge} of {scope} singles out {self.correct} of "
-            f"{self.persons} persons correctly ({self.correct_share:.1%}), {self.wrong} wrongly; "
-            f"{self.at_least_k} have at least k candidates."
+            f"Knowing {amount}{self.knowledge} of {scope} singles out {self.correct:,} of "
+            f"{self.persons:,} persons correctly ({self.correct_share:.1%}), {self.wrong:,} "
+            f"wrongly; {self.at_least_k:,} have at least k candidates."
         )
 
 

@@ -80,10 +80,10 @@ class Stitching:
         if not self.pairs:
             return "Too few users have two published threads: links were not tested."
         return (
-            f"Threads of one user are told apart from threads of two users with AUC {self.auc:.3f} "
-            f"(chance 0.5); {self.precision_at_top:.0%} of the {self.top} most similar pairs are "
-            f"of one user (chance 50%), and the right thread among {self.lineup} is found in "
-            f"{self.hit_share:.1%} of {self.lineups} cases (chance {1 / self.lineup:.1%})."
+            f"Of the {self.top:,} most similar pairs of threads, {self.precision_at_top:.1%} are "
+            "of one user (guessing: 50.0%); the other thread of a user is found among "
+            f"{self.lineup:,} in {self.hit_share:.1%} of {self.lineups:,} cases (guessing: "
+            f"{1 / self.lineup:.1%}). AUC: {self.auc:.3f} (guessing: 0.5, always right: 1)."
         )
 
 

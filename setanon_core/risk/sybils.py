@@ -57,9 +57,9 @@ class SybilAttack:
     def sentence(self) -> str:
         """How many guesses the release confirms."""
         return (
-            f"With {self.accounts} accounts of their own, an attacker confirms {self.confirmed} of "
-            f"{self.true_guesses} true guesses, and {self.false_confirmed} of "
-            f"{self.false_guesses} false ones."
+            f"With {self.accounts:,} accounts of their own, an attacker confirms "
+            f"{self.confirmed:,} of {self.true_guesses:,} true guesses, and "
+            f"{self.false_confirmed:,} of {self.false_guesses:,} false ones."
         )
 
 

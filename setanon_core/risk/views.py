@@ -64,8 +64,8 @@ class ViewUniqueness:
         view = self.views[-1]
         unit = "users" if self.counts_users else "threads"
         return (
-            f"{view.below_k} of {view.threads} published threads ({view.below_k_share:.1%}) have a "
-            f"{view.view} that fewer than k = {self.k} {unit} have; {view.single} "
+            f"{view.below_k:,} of {view.threads:,} published threads ({view.below_k_share:.1%}) "
+            f"have a {view.view} that fewer than k = {self.k} {unit} have; {view.single:,} "
             f"({view.single_share:.1%}) have one that no other {unit[:-1]} has."
         )
 

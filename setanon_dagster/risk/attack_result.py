@@ -14,6 +14,9 @@ Unit = Literal["share", "score", "count"]
 NO_VALUE: Final = "-"
 """Shown for a figure that does not apply, such as lists of queries in a release of sets."""
 
+SMALLEST_SHARE: Final = 0.001
+"""Smaller shares are shown as smaller than this: one person must not be rounded to none."""
+
 
 class Attacked(NamedTuple, Generic[V]):
     """A value for each attacked version of the data; `paper` is None if it is not compared."""
@@ -51,6 +54,8 @@ class RiskFigure:
     def _cell(self, value: float) -> str:
         if not isfinite(value):
             return NO_VALUE
+        if self.unit == "share" and 0 < value < SMALLEST_SHARE:
+            return f"<{SMALLEST_SHARE:.1%}"
         return {"share": f"{value:.1%}", "score": f"{value:.3f}", "count": f"{value:,.0f}"}[
             self.unit
         ]
@@ -64,6 +69,11 @@ class AttackResult:
     meaning: str
     sentence: str
     figures: tuple[RiskFigure, ...]
+
+    @property
+    def has_values(self) -> bool:
+        """Whether a figure applies to the original or the release."""
+        return any(isfinite(value) for each in self.figures for value in (each.raw, each.release))
 
 
 def figure(

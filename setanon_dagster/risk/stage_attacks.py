@@ -86,13 +86,19 @@ def _of_thread(result: PartialKnowledge) -> list[KnowledgeOutcome]:
 
 
 def _knowledge_sentence(result: PartialKnowledge) -> str:
-    """The sentence of the worst outcome, or that there is none."""
-    if _few_share(result):
-        return result.sentence
-    persons = result.worst().persons
+    """The worst outcome for knowledge of one thread, or that there is none, and of all threads."""
+    persons, linked = result.worst().persons, result.worst("person")
+    sentence = result.sentence
+    if not _few_share(result):
+        sentence = (
+            f"No knowledge of one thread singles out any of {persons:,} persons: each of them has "
+            f"no candidate or at least k = {result.k}."
+        )
+    if not linked.correct:
+        return sentence
     return (
-        f"No knowledge of one thread singles out any of {persons:,} persons: each of them has no "
-        f"candidate or at least k = {result.k}."
+        f"{sentence} If all threads of each user were linked, up to {linked.correct:,} of "
+        f"{linked.persons:,} persons ({linked.correct_share:.1%}) would be singled out."
     )
 
 
@@ -152,9 +158,9 @@ def attack_links(data: Attacked[AttackData]) -> AttackResult:
     results = data.map(stitching)
     return AttackResult(
         "Stitching",
-        "A scorer, fitted with the ledger on half of the users, links the threads of one user: "
-        "its AUC (chance is 0.5), the share of pairs of one user among the highest scores (chance "
-        "is 50%), and how often it finds the other thread of a user among many.",
+        "A program that has learned from the ledger of half of the users links threads of the "
+        "others. AUC is the share of cases in which a pair of threads of one user looks more alike "
+        "than a pair of two users: 0.5 is guessing, 1 is always right.",
         results.release.sentence,
         (
             figure("AUC", results, _if_tested(lambda each: each.auc), "score"),

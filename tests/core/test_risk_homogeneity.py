@@ -71,7 +71,7 @@ def test_all_groups_have_one_list_if_only_sets_are_published():
 
 def test_sentence():
     assert homogeneity(attack_data([("ann", ["tea pot"])])).sentence == (
-        "In 1 of 1 groups every member typed the whole published set, so membership discloses it; "
+        "In 1 of 1 groups every member has the whole published set, so membership discloses it; "
         "100.0% of all published keywords are true for their thread. One known keyword discloses "
         "another true one in 100.0% of the cases."
     )

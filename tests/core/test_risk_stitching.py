@@ -171,9 +171,9 @@ def test_too_few_users_give_no_numbers(typed):
 
 def test_sentence_has_all_numbers():
     assert Stitching(9, 40, 0.61, 0.6, 10, 0.9, 50, 100, 5.0).sentence == (
-        "Threads of one user are told apart from threads of two users with AUC 0.610 (chance 0.5); "
-        "90% of the 10 most similar pairs are of one user (chance 50%), and the right thread among "
-        "100 is found in 10.0% of 50 cases (chance 1.0%)."
+        "Of the 10 most similar pairs of threads, 90.0% are of one user (guessing: 50.0%); the "
+        "other thread of a user is found among 100 in 10.0% of 50 cases (guessing: 1.0%). AUC: "
+        "0.610 (guessing: 0.5, always right: 1)."
     )
 
 
