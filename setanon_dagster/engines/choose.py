@@ -9,6 +9,7 @@ from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.process_pool import use_processes
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.engines.spark_executor import use_spark_tasks
+from setanon_dagster.engines.spark_session import running_session
 
 
 @contextmanager
@@ -22,12 +23,13 @@ def open_embedded(config: ReleaseConfig) -> Iterator[EmbeddedEngine]:
 
 @contextmanager
 def open_spark(config: ReleaseConfig) -> Iterator[SparkEngine]:
-    """A Spark session with the master and the settings of the release."""
+    """The Spark session of this process, or a new one with master and settings of the release."""
     settings = dict(each.split("=", 1) for each in config.spark_settings)
     with SparkEngine(
         config.stages,
         master=config.spark_master,
         settings=settings,
+        session=running_session(),
         memory_limit=config.memory_limit,
     ) as spark:
         yield spark

@@ -128,6 +128,19 @@ def start_session(master: str, settings: Mapping[str, str], folder: Path) -> "Sp
         return builder.getOrCreate()
 
 
+def running_session() -> "SparkSession | None":
+    """The session that this process has already, for example that of a Dagster resource."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:  # noqa: SLF001 - no public name
+        return None
+    with ignore_pandas_warning():
+        return SparkSession.builder.getOrCreate()
+
+
 def stop_session(session: "SparkSession") -> None:
     """Stop a session; its Java process stays, and may be used by the next one."""
     jvm = session.sparkContext._jvm  # noqa: SLF001 - no public name

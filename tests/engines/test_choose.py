@@ -42,7 +42,12 @@ def test_threads_and_clusters_run_on_spark_with_its_settings(tmp_path, monkeypat
     monkeypatch.setattr(choose, "SparkEngine", SparkDouble)
     assert materialize(spark_config, *STAGES).success
     settings = {"spark.executor.memory": "4g", "spark.app.name": "a=b"}
-    options = {"master": "spark://host:7077", "settings": settings, "memory_limit": "300MB"}
+    options = {
+        "master": "spark://host:7077",
+        "settings": settings,
+        "session": None,
+        "memory_limit": "300MB",
+    }
     assert opened == [options] * 2
     embedded = release_config(tmp_path, out=str(tmp_path / "other"))
     assert materialize(embedded, *STAGES).success

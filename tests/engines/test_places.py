@@ -12,7 +12,8 @@ from setanon_core.params import ReleaseParams
 from setanon_core.partition import parts, plan
 from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.engines import process_pool
-from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles
 from setanon_dagster.stages import load_threads
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import clusters_table

@@ -23,6 +23,7 @@ from support.spark import (
 
 from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_core.partition import plan
+from setanon_dagster.engines.choose import open_configured
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.group_counts import CutGroupError
 from setanon_dagster.engines.spark import SparkEngine
@@ -144,6 +145,11 @@ def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests, monke
             check_places(started.session)
         with subtests.test("one context"), pytest.raises(MissingSparkError, match="at most one"):
             SparkEngine(spill)
+        with subtests.test("session of the process"):
+            config = release_config(tmp_path, engine="spark")
+            with open_configured(config) as engine:
+                assert stage_files(engine, raw[1], tmp_path) == expected
+            assert len(started.collect(started.sql("SELECT 1 AS one"), 1)) == 1  # not stopped
     with (
         subtests.test("files", cores=1, files=2),
         SparkEngine(spill, master="local[1]", settings=QUICK) as engine,
