@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from setanon_dagster.config import ReleaseConfig
     from setanon_dagster.definitions import build_setanon_definitions
     from setanon_dagster.executor import release_executor
-    from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
+    from setanon_dagster.gate.publish import publish
+    from setanon_dagster.gate.release_spec import Published, ReleaseSpec, StageFiles
     from setanon_dagster.io_manager import DuckDBParquetStorage, StoredFile
     from setanon_dagster.jobs import release_job, release_schedule, source_sensor, verify_job
     from setanon_dagster.sources.loading import ReadResult
@@ -66,7 +67,8 @@ MODULES: Final = {
     "config": ("ReleaseConfig",),
     "definitions": ("build_setanon_definitions",),
     "executor": ("release_executor",),
-    "gate.publish": ("Published", "ReleaseSpec", "StageFiles", "publish"),
+    "gate.publish": ("publish",),
+    "gate.release_spec": ("Published", "ReleaseSpec", "StageFiles"),
     "io_manager": ("DuckDBParquetStorage", "StoredFile"),
     "jobs": ("release_job", "release_schedule", "source_sensor", "verify_job"),
     "sources.loading": ("ReadResult",),

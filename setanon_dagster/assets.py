@@ -27,7 +27,9 @@ from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.executor import STEP_TAGS
 from setanon_dagster.gate.assign_ids import KEY_FILE
-from setanon_dagster.gate.publish import Published, ReleaseSpec, StageFiles, publish
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.release_spec import Published, ReleaseSpec, StageFiles
+from setanon_dagster.gate.signing import signing_key
 from setanon_dagster.io_manager import StoredFile
 from setanon_dagster.pipes.submit import submit_stage
 from setanon_dagster.redaction import redact_errors
@@ -123,6 +125,8 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
     @_stored_assets(config, specs, raw, "rejected_rows", ins=ins, retry_policy=READ_RETRIES)
     def read(context: dg.AssetExecutionContext, **upstream: object) -> Iterator[dg.Output[Any]]:
         remove_all_leftovers(config.folder)
+        with redact_errors():  # a key that the release cannot use is refused before the stages run
+            signing_key(config.approval, config.signature)
         # The connection holds the rows in memory: it is closed as soon as they are stored.
         with connect(config.memory_limit, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
@@ -299,6 +303,8 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     parameters=config.certified_parameters(),
                     user_names=config.user_names,
                     approval=config.approval,
+                    signature=config.signature,
+                    signing_key=signing_key(config.approval, config.signature),
                     secret=secret,
                 ),
                 config.folder,

@@ -20,8 +20,8 @@ import dagster as dg
 
 from setanon_core.params import Format, Params
 from setanon_dagster.executor import STEP_TAGS
-from setanon_dagster.metadata_keys import DATA_DOCS, LINES, OUTSIDE
-from setanon_dagster.quality.data_docs import CheckOutcome, DataDocs
+from setanon_dagster.metadata_keys import CHECK_ERROR, DATA_DOCS, LINES, OUTSIDE
+from setanon_dagster.quality.data_docs import ALL, CheckOutcome, DataDocs
 from setanon_dagster.quality.gx_worker import validate
 from setanon_dagster.quality.promises import ReleasePromises, promised_checks
 from setanon_dagster.quality.stage_counts import (
@@ -36,9 +36,6 @@ from setanon_dagster.quality.stage_counts import (
 from setanon_dagster.quality.stage_views import Files, open_stages
 from setanon_dagster.redaction import explain_resource_errors
 from setanon_dagster.verifier.sql import Connection
-
-ALL: Final = "all"
-"""Folder of the Data Docs of a release without partitions."""
 
 LINE_METADATA: Final = {"lines": LINES, "outside": OUTSIDE}
 """Counts of a check, and the materialization metadata they are read from."""
@@ -161,13 +158,14 @@ def _result(spec: dg.AssetCheckSpec, outcome: CheckOutcome) -> dg.AssetCheckResu
         description = f"This does not hold: {description}"
     counts = {name: dg.MetadataValue.int(n) for name, n in outcome.counts.items()}
     pages = {} if outcome.page is None else {DATA_DOCS: dg.MetadataValue.path(outcome.page)}
+    errors = {} if outcome.error is None else {CHECK_ERROR: outcome.error}
     return dg.AssetCheckResult(
         passed=outcome.passed,
         asset_key=spec.asset_key,
         check_name=spec.name,
         severity=dg.AssetCheckSeverity.ERROR,
         description=description,
-        metadata={**counts, **pages},
+        metadata={**counts, **pages, **errors},
     )
 
 

@@ -21,6 +21,7 @@ Partition = Literal["day", "week", "month"]
 Engine = Literal["embedded", "spark"]
 ReportKind = Literal["plain", "full"]
 Approval = Literal["none", "required"]
+Signature = Literal["optional", "required"]
 
 SECRET: Final = "SETANON_SECRET"  # noqa: S105 - the name of the variable, not a secret
 """Environment variable with the key of the thread ids."""
@@ -87,7 +88,8 @@ class ReleaseConfig(PublishedParams):
     """Engine of threads, clusters and large groupings. embedded: DuckDB; spark: Apache Spark."""
 
     spark_master: str = "local[*]"
-    """Master URL of Spark, such as spark://host:7077; local[*]: the cores of this machine."""
+    """Master URL of Spark, such as spark://host:7077; local[*]: the cores of this machine. Not used
+    if the process has a Spark session already."""
 
     spark_settings: tuple[str, ...] = ()
     """Settings of Spark, such as spark.executor.memory=4g."""
@@ -119,6 +121,10 @@ class ReleaseConfig(PublishedParams):
 
     approval: Approval = "none"
     """required: a verified release waits for `setanon approve`; none: it is published at once."""
+
+    signature: Signature = "optional"
+    """optional: certificates are signed if `SETANON_SIGNING_KEY` is set; required: a release
+    without a signature is refused."""
 
     cron: str = "0 6 * * *"
     """When the schedule starts a release; the schedule is off until you start it."""

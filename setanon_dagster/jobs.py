@@ -12,7 +12,8 @@ from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.metadata_keys import RELEASES
 from setanon_dagster.redaction import redact_errors
 from setanon_dagster.translator import SetanonTranslator, asset_specs, partitions_definition
-from setanon_dagster.verifier.release_folder import published_releases, verify_release
+from setanon_dagster.verifier.release_folder import verify_release
+from setanon_dagster.verifier.release_series import published_releases
 
 Job = Any
 Schedule = Any

@@ -55,6 +55,9 @@ GROUP_SIZES: Final = f"{PREFIX}group_sizes"
 REPORT: Final = f"{PREFIX}report"
 DATA_DOCS: Final = f"{PREFIX}data_docs"
 
+# checks that could not run
+CHECK_ERROR: Final = f"{PREFIX}check_error"
+
 # every stored asset
 BYTES: Final = f"{PREFIX}bytes"
 

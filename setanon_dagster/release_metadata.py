@@ -10,9 +10,8 @@ import dagster as dg
 
 from setanon_dagster import metadata_keys as keys
 from setanon_dagster.report import tables
+from setanon_dagster.report.drawing import FigureFunction, as_png
 from setanon_dagster.report.figures import (
-    FigureFunction,
-    as_png,
     losses_caption,
     losses_figure,
     sweep_caption,

@@ -22,10 +22,11 @@ from setanon_dagster.cli.options import (
     parameter_options,
     parse_ks,
 )
-from setanon_dagster.cli.summary import print_line, print_summary
+from setanon_dagster.cli.summary import print_line, print_summary, print_values, public_files
 from setanon_dagster.cli.ui import require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
+from setanon_dagster.gate.signing import SIGNING_KEY, environment_key, signing_key
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.temporary import temporary_folder
 from setanon_dagster.verifier.exposure import exposure_warning
@@ -49,7 +50,8 @@ def main() -> None:
 
 @main.command(
     epilog=f"Set {SECRET} to the secret key of the thread ids. Without it, a random key is "
-    "created once and kept in DIR/private."
+    f"created once and kept in DIR/private. Set {SIGNING_KEY} to the path of an Ed25519 private "
+    "key (PEM) to sign the certificate."
 )
 @SOURCE
 @click.option("--out", required=True, metavar="DIR", help="Folder of the releases.")
@@ -81,8 +83,23 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
     help="The private folder of the release, DIR/private/RELEASE, with its ledger and its exact "
     "certificate; DIR/private for the folder of all releases of a name.",
 )
-def verify(
-    file: Path, k: int | None, form: str | None, ledger: Path | None, private: Path | None
+@click.option(
+    "--key",
+    "keys",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    metavar="PUBLIC.pem",
+    help="Public key of the publisher, an Ed25519 key in PEM: the release must be signed with it. "
+    "Given several times, with one of them.",
+)
+def verify(  # noqa: PLR0913 - one parameter per option
+    file: Path,
+    k: int | None,
+    form: str | None,
+    ledger: Path | None,
+    private: Path | None,
+    *,
+    keys: tuple[Path, ...],
 ) -> None:
     """Verify that FILE is k-anonymous, count violations, and print what was not checked.
 
@@ -91,9 +108,9 @@ def verify(
     must be no others, and certificate, digest and data sheet must match. k is then that of the
     certificate. Without the ledger each thread counts as one user: a published file has no users.
     """
-    from setanon_dagster.cli.verify import verify_path
+    from setanon_dagster.cli.verify import Options, verify_path
 
-    verify_path(file, k, form, ledger, private)
+    verify_path(file, Options(k, form, ledger, private, keys))
 
 
 @main.command()
@@ -102,23 +119,28 @@ def verify(
 @click.option("--note", default="", help="Why, in your words.")
 @click.option("--policy", default="", help="The policy that the decision follows.")
 @click.option("--reject", is_flag=True, help="Reject the release: it is not published.")
-def approve(release: Path, by: str, note: str, policy: str, *, reject: bool) -> None:
+@click.option("--overrule", is_flag=True, help="Approve a release that was rejected before.")
+def approve(  # noqa: PLR0913 - one parameter per option
+    release: Path, by: str, note: str, policy: str, *, reject: bool, overrule: bool
+) -> None:
     """Publish a verified release that waits for approval, or reject it.
 
     RELEASE is its private folder, DIR/private/RELEASE. The files are verified again before they are
     published; changed ones are refused. Who decided, when, by which policy and why is written to
-    approval.json in this folder, which is private. The certificate says that approval was required.
+    approval.json in this folder, which is private. The certificate says that approval was required;
+    it is dated and signed now, with the key of SETANON_SIGNING_KEY if it is set.
     """
-    from setanon_dagster.gate.approval import Decision, decide
+    from setanon_dagster.gate.approval import decide
+    from setanon_dagster.gate.decisions import Decision
     from setanon_dagster.report.build import update_decision
 
-    decision = Decision(by=by, approved=not reject, note=note, policy=policy)
-    decided = decide(release, decision)
+    decision = Decision(by=by, approved=not reject, note=note, policy=policy, overrule=overrule)
+    decided = decide(release, decision, signing_key=None if reject else environment_key())
     if decided.folder is None:
         print_line(Console(), f"{decided.release} is rejected; nothing was published.", "yellow")
     else:
         print_line(Console(), f"{decided.release} is approved and published.", "bold green")
-        print_line(Console(), f"  public       {decided.folder}")
+        print_values(Console(), public_files(decided.folder))
     update_decision(release)
 
 
@@ -213,18 +235,19 @@ def sweep(
 
 @main.command()
 @SOURCE
+@click.option("--all", "print_all", is_flag=True, help="Print all measures, not the main five.")
 @parameter_options(exclude=RELEASE_ONLY)
-def utility(source: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - any type
+def utility(source: tuple[str, ...], *, print_all: bool, **options: Any) -> None:  # noqa: ANN401 - any type
     """Dry run: utility of a release of SOURCE, nothing is published.
 
-    SOURCE is read as by setanon release. Prints each measure for the original, for the release,
-    and for the paper's method with p = 2.
+    SOURCE is read as by setanon release. Prints the five main measures for the original, for the
+    release, and for the paper's method with p = 2.
     """
-    from setanon_dagster.cli.utility import HEADER, format_measures, source_utility
+    from setanon_dagster.cli.utility import HEADER, format_main, format_measures, source_utility
 
     measures = source_utility(config_of(source, "", options))
     print_line(Console(), HEADER, "bold")
-    for line in format_measures(measures):
+    for line in format_measures(measures) if print_all else format_main(measures):
         print_line(Console(), line)
 
 
@@ -317,6 +340,7 @@ def _release(config: ReleaseConfig) -> Path | None:
     from setanon_dagster.runtime.gc_imports import imports_without_gc
 
     _require_writable(config)
+    signing_key(config.approval, config.signature)  # refused here, not after all stages
     progress = ReleaseProgress(Console(stderr=True))
     progress.started("loading Dagster")
     with validation_worker() if _is_small(config) else nullcontext():

@@ -22,7 +22,7 @@ NOT_OPTIONS: Final = frozenset(
 
 RELEASE_ONLY: Final = frozenset(
     {"name", "format", "engine", "workers", "memory_limit", "report", "show_threads", "approval"}
-    | {"spark_master"}
+    | {"signature", "spark_master"}
 )
 """Parameters without effect on the dry runs: these publish nothing and use no engine."""
 

@@ -139,6 +139,9 @@ class _EventHandler(logging.Handler):
         self.observer = observer
         self.outcome = outcome
         self.checks: dict[str, list[tuple[str, bool]]] = {}
+        self.check_errors: dict[str, None] = {}
+        """Why checks could not run, each reason once."""
+
         self.data_docs = ""
         """Sentence with the path of the Data Docs of failed checks."""
 
@@ -167,6 +170,8 @@ class _EventHandler(logging.Handler):
             case dg.DagsterEventType.ASSET_CHECK_EVALUATION:
                 check = event.asset_check_evaluation_data
                 self.checks.setdefault(stage, []).append((check.check_name, check.passed))
+                if keys.CHECK_ERROR in check.metadata:
+                    self.check_errors[str(check.metadata[keys.CHECK_ERROR].value)] = None
                 if not check.passed and keys.DATA_DOCS in check.metadata:
                     self.data_docs = f" Data Docs: {check.metadata[keys.DATA_DOCS].value}"
             case dg.DagsterEventType.STEP_SUCCESS:
@@ -188,8 +193,11 @@ class _EventHandler(logging.Handler):
         if self.interrupts.received() or (data.error and data.error.cls_name == INTERRUPTED):
             return f"The run was stopped in the stage {stage}. {state}"
         if failed := [name for name, passed in self.checks.get(stage, ()) if not passed]:
-            remedy = f" {NOTHING_LEFT}" if "something_is_left" in failed else ""
             names = ", ".join(failed)
+            if self.check_errors:
+                reasons = " ".join(self.check_errors)
+                return f"All checks must run; {names} could not or failed: {reasons} {state}"
+            remedy = f" {NOTHING_LEFT}" if "something_is_left" in failed else ""
             return f"All checks must pass; {names} did not. {state}{remedy}{self.data_docs}"
         error = "an error" if data.error is None else data.error.cls_name
         return (

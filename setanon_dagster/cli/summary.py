@@ -91,14 +91,19 @@ def _factor(factor: float | None) -> str:
     return f"at most {factor_text(factor)} times the least possible cost"
 
 
+def public_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """The folder of a published release, and the names of its files."""
+    yield "public", str(folder)
+    yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
+
+
 def _paths(folder: Path) -> Iterator[tuple[str, str]]:
     # Imported here: `setanon verify` uses this module without pyarrow.
     from setanon_dagster.report.build import REPORT
     from setanon_dagster.storage.folders import PRIVATE
     from setanon_dagster.verifier.release_folder import LATEST
 
-    yield "public", str(folder)
-    yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
+    yield from public_files(folder)
     yield "latest", str(folder.parent / LATEST)
     private = folder.parents[2] / PRIVATE / folder.name
     yield "private", str(private)

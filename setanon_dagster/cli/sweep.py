@@ -69,7 +69,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
             "A figure requires matplotlib, which is not installed. Run: pip install "
             "'setanon[plot]', or omit the figure: the table has the same numbers."
         ) from None
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     for index, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
         method_rows = [row for row in rows if row["method"] == method]
@@ -81,9 +81,12 @@ def plot(rows: Sequence[Row], path: Path) -> None:
             right.plot(ks, counts, style, color=color, label=f"{method}: {name}")
     left.set(xlabel="k", ylabel="% of keywords retained", ylim=(0, 100))
     right.set(xlabel="k", ylabel="keywords of threads", ylim=(0, None))
+    right.yaxis.set_major_formatter("{x:,.0f}")
     for axes in (left, right):
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(visible=True, alpha=0.3)
-        axes.legend()
+        # Below the axes: inside, a curve may pass through the legend.
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
     try:
         figure.savefig(path)
     except ValueError:

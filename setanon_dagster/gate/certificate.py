@@ -149,11 +149,14 @@ def rejected_lines(rejected_rows: Path | None) -> dict[str, Any] | None:
     return {"lines": lines, "reasons": reasons | {OTHER: sum(counts.values())}}
 
 
-def publication_date() -> str:
-    """Today in UTC, or the day of `SOURCE_DATE_EPOCH`, the variable of reproducible builds."""
+def publication_date(now: datetime | None = None) -> str:
+    """The day in UTC, or that of `SOURCE_DATE_EPOCH`, the variable of reproducible builds.
+
+    `now` has a time zone; None: the present.
+    """
     epoch = os.environ.get(EPOCH, "")
     if not epoch:
-        return datetime.now(UTC).date().isoformat()
+        return (now or datetime.now(UTC)).astimezone(UTC).date().isoformat()
     try:
         return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):

@@ -65,12 +65,14 @@ two releases could reveal what one person contributes.
 
 ```sh
 sha256sum threads.parquet   # {digest}
-setanon verify .            # in the folder of these three files
+setanon verify .            # in the folder of these files
 ```
 
-The first command shows that this is the certified file. The second checks the three files, and from
+The first command shows that this is the certified file. The second checks all files, and from
 `threads.parquet` alone that at least {k} threads have each {shared}. That they belong to at least
-{k} {unit}s was verified with the private ledger before publication.
+{k} {unit}s was verified with the private ledger before publication. If there is a file
+`certificate.json.sig`, the publisher has signed the certificate, which has the digests of the other
+files: add `--key PUBLIC.pem`, the public key of the publisher, to check this.
 
 ## What is not promised
 

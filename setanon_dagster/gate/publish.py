@@ -10,15 +10,12 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
-from setanon_core.params import Tokenizer, UserNames
 from setanon_core.ranges import check_k
-from setanon_dagster.config import Approval
 from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_ids
 from setanon_dagster.gate.certificate import (
     CertificateFiles,
@@ -30,138 +27,39 @@ from setanon_dagster.gate.certificate import (
     published_parameters,
     rejected_lines,
 )
+from setanon_dagster.gate.decisions import is_rejected, read_decision, require_no_objection
 from setanon_dagster.gate.held_files import HeldFile, hold_file
 from setanon_dagster.gate.public_folder import (
     DATASHEET,
     check_existing,
+    private_certificate,
+    public_contents,
     publish_folder,
     require_same_files,
     store_private_files,
 )
+from setanon_dagster.gate.release_spec import Published, ReleaseSpec, ReleaseState, StageFiles
 from setanon_dagster.gate.series import Series
+from setanon_dagster.gate.signing import require_key, require_signed
 from setanon_dagster.gate.staging import copy_private, write_private, write_public
 from setanon_dagster.gate.user_spellings import spelling_failures
-from setanon_dagster.gate.waiting import (
-    WAITING,
-    read_decision,
-    read_request,
-    stage_request,
-    store_request,
-)
+from setanon_dagster.gate.waiting import WAITING, stage_request, store_request
 from setanon_dagster.storage.folders import make_folder
 from setanon_dagster.storage.temporary import (
     UNPUBLISHED,
     hold,
+    lock_exclusively,
     remove_all_leftovers,
     temporary_folder,
 )
 from setanon_dagster.verifier.ledger_entries import wrong_ledger_entries
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
+from setanon_dagster.verifier.signature import SIGNATURE
 from setanon_dagster.verifier.source_rows import source_failures
 from setanon_dagster.verifier.sql import Limits
 from setanon_dagster.verifier.typed_sets import require_typed_sets
-from setanon_dagster.verifier.verdict import DetailedVerdict, FileVerdict
-
-ReleaseState = Literal["published", "waiting", "rejected"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageFiles:
-    """Parquet files of the stages whose rows are published or verified."""
-
-    anonymized_threads: Path
-    ledger: Path
-    clusters: Path
-    """Has the keywords that each user typed."""
-
-    cost_report: Path | Mapping[str, Plain]
-    """The cost report, or a mapping with the columns of its total row."""
-
-    rejected_rows: Path | None = None
-
-    raw_log: Path | None = None
-    """The rows of a log; required together with `threads`."""
-
-    threads: Path | None = None
-    """The rows of a log with their threads."""
-
-    raw_baskets: Path | None = None
-    """The rows of baskets; required instead of `raw_log` and `threads`."""
-
-    def paths(self) -> dict[str, Path]:
-        """The files by stage name."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, Path)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseSpec:
-    """What is published: the name of the release, and what it is verified and certified for."""
-
-    name: str
-    k: int
-    part: str | None = None
-    """The partition, such as 2006-03-01: `latest` of all parts links to the newest one."""
-
-    min_owners: int | None = None
-    """None: k."""
-
-    format: str = "queries"
-    parameters: Mapping[str, Plain] = field(default_factory=dict)
-    """Further parameters for the certificate, which is public."""
-
-    user_names: UserNames = "folded"
-    """Spellings that are one user; the users of the source must have one spelling each."""
-
-    tokenizer: Tokenizer | None = field(default=None, repr=False)
-    """Split the queries into the keywords of `clusters`; None: `tokenize`."""
-
-    approval: Approval = "none"
-    """With "required", the release waits in the private folder until a person approves it."""
-
-    secret: bytes | None = field(default=None, repr=False)
-    """Key of the thread ids; None: a random one, created once and kept in the private folder."""
-
-    @property
-    def owners(self) -> int:
-        """`min_owners` with its default filled in."""
-        return self.k if self.min_owners is None else self.min_owners
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A verified release, which is published, waits for approval or was rejected."""
-
-    name: str
-    """Name of its folder: name of the release, partition, and the first 12 digits of the digest."""
-
-    folder: Path
-    digest: str
-    """SHA-256 of the threads, in hexadecimal."""
-
-    verdict: DetailedVerdict
-    files: tuple[Path, ...]
-    private: Path
-    """The folder with the ledger."""
-
-    warnings: tuple[str, ...] = ()
-    """What the publisher should know, in sentences without data."""
-
-    state: ReleaseState = "published"
-
-    @property
-    def sentence(self) -> str:
-        """What happened to the release, and what to do."""
-        if self.state == "published":
-            return f"{self.name} is published."
-        command = f"setanon approve {self.private} --by NAME"
-        if self.state == "rejected":
-            return (
-                f"{self.name} was rejected; nothing was published. To decide again, move "
-                f"{self.private} away and run the release again."
-            )
-        return f"{self.name} is verified and waits for approval: {command}"
+from setanon_dagster.verifier.verdict import FileVerdict
 
 
 def publish(
@@ -178,6 +76,8 @@ def publish(
     limit DuckDB.
     """
     k = check_k(spec.k)
+    if spec.approval == "none":
+        require_key(spec.signing_key, spec.signature)
     parameters = published_parameters(spec.parameters, k, spec.owners, spec.format, spec.user_names)
     series = Series(out, spec.name, spec.part)
     releases = make_folder(out / "releases", 0o755)
@@ -186,7 +86,7 @@ def publish(
     remove_all_leftovers(out)
     with (
         ExitStack() as opened,
-        temporary_folder(releases) as staged,
+        temporary_folder(releases) as staged_public,
         temporary_folder(private) as staged_private,
         temporary_folder(private) as spill,
         # Last: it is waited for before its files and folders are removed.
@@ -208,11 +108,11 @@ def publish(
             id_key(secret, parameters, held["clusters"].digest()),
             spec.format,
             limits,
-            public=staged / THREADS,
+            public=staged_public / THREADS,
             private=staged_private / LEDGER,
         )
         _copy_stages(stages, staged_private)
-        threads = opened.enter_context(hold_file(staged / THREADS, THREADS))
+        threads = opened.enter_context(hold_file(staged_public / THREADS, THREADS))
         ledger = opened.enter_context(hold_file(staged_private / LEDGER, LEDGER))
         digest = threads.digest()
         verdict = verify_file(
@@ -239,49 +139,77 @@ def publish(
             approval=spec.approval,
             rejected=rejected_lines(stages.get("rejected_rows")),
         )
-        certificates = certificate_files(series.title, exact)
-        texts = {CERTIFICATE: certificates.public, DATASHEET: certificates.sheet}
-        for name, text in texts.items():
-            write_public(staged / name, text)
-        name = series.release_id(digest)
-        folder = series.folder / name
-        # Before the private files of an existing release are replaced.
-        check_existing(folder, staged, digest)
-        # A release that is published again keeps its first certificates, and so their date.
-        if not folder.exists() or not (private / name / CERTIFICATE).exists():
-            write_private(staged_private / CERTIFICATE, certificates.exact)
+        staged = _Staged(
+            series,
+            staged_public,
+            staged_private,
+            threads,
+            ledger,
+            digest,
+            certificate_files(series.title, exact),
+        )
         require_same_files({stage: file.is_unchanged() for stage, file in held.items()})
-        if spec.approval == "required" and (not folder.exists() or series.would_move_latest(name)):
-            state = _request_approval(series, threads, certificates, staged_private, digest)
-            return Published(
-                name, private / name / WAITING, digest, verdict, (), private / name, state=state
+        # Two publications of one release, or its publication and a decision, exclude each other.
+        with lock_exclusively(private):
+            state = _publish_staged(staged, spec)
+    name = series.release_id(digest)
+    folder = series.folder / name if state == "published" else private / name / WAITING
+    # An existing release keeps its signature, or has none.
+    present = (folder / file for file in (THREADS, CERTIFICATE, DATASHEET, SIGNATURE))
+    return Published(
+        name,
+        folder,
+        digest,
+        verdict,
+        tuple(file for file in present if file.exists()) if state == "published" else (),
+        private / name,
+        tuple(series.earlier_layout()) if state == "published" else (),
+        state,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A verified release, staged in hidden folders."""
+
+    series: Series
+    public: Path
+    private: Path
+    threads: HeldFile
+    ledger: HeldFile
+    digest: str
+    certificates: CertificateFiles
+
+
+def _publish_staged(staged: _Staged, spec: ReleaseSpec) -> ReleaseState:
+    """Publish a staged release, or let it wait for approval; no other process does so meanwhile."""
+    series, digest = staged.series, staged.digest
+    name = series.release_id(digest)
+    folder, private = series.folder / name, series.out / "private"
+    contents = public_contents(staged.certificates, spec.used_key)
+    for file, content in contents.items():
+        write_public(staged.public / file, content)
+    # Before the private files of an existing release are replaced.
+    check_existing(folder, staged.public, digest, private / name)
+    require_signed(folder, spec.used_key, spec.signature)
+    certificate = private_certificate(folder, private / name, staged.certificates)
+    if certificate is not None:
+        write_private(staged.private / CERTIFICATE, certificate)
+    if not folder.exists() or series.would_move_latest(name):
+        if spec.approval == "required":
+            stage_request(
+                series, staged.threads.path, staged.certificates, staged.private, spec.signature
             )
-        store_private_files(staged_private, private / name, ledger)
-        with hold(private / name):
-            publish_folder(staged, folder, threads, digest, texts)
-            (private / name / UNPUBLISHED).unlink(missing_ok=True)
+            require_same_files({THREADS: sha256_of(staged.private / WAITING / THREADS) == digest})
+            store_request(staged.private, private / name)
+            return "rejected" if is_rejected(read_decision(private / name)) else "waiting"
+        require_no_objection(private, digest)
+    store_private_files(staged.private, private / name, staged.ledger)
+    with hold(private / name):
+        publish_folder(staged.public, folder, staged.threads, digest, contents)
+        (private / name / UNPUBLISHED).unlink(missing_ok=True)
     series.switch_latest(name)
-    public = tuple(folder / file for file in (THREADS, CERTIFICATE, DATASHEET))
-    warnings = tuple(series.earlier_layout())
-    return Published(name, folder, digest, verdict, public, private / name, warnings)
-
-
-def _request_approval(
-    series: Series,
-    threads: HeldFile,
-    certificates: CertificateFiles,
-    staged: Path,
-    digest: str,
-) -> ReleaseState:
-    """Let a verified release wait; return whether it was rejected before."""
-    target = series.out / "private" / series.release_id(digest)
-    stage_request(series, threads.path, certificates, staged)
-    require_same_files({THREADS: sha256_of(staged / WAITING / THREADS) == digest})
-    store_request(staged, target)
-    found = read_request(target)
-    decision = None if found is None else read_decision(target, found[1])
-    rejected = decision is not None and decision["decision"] == "rejected"
-    return "rejected" if rejected else "waiting"
+    return "published"
 
 
 def _halved(memory: str | None) -> str | None:

@@ -12,13 +12,19 @@ def copy_private(source: Path, target: Path) -> None:
         shutil.copyfile(source, file)
 
 
+def copy_public(source: Path, target: Path) -> None:
+    """Copy a file atomically, world-readable."""
+    with atomic_write(target, 0o644) as file:
+        shutil.copyfile(source, file)
+
+
 def write_private(path: Path, text: str) -> None:
     """Write a text file atomically, readable by its owner only."""
     with atomic_write(path) as file:
         file.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_public(path: Path, text: str) -> None:
-    """Write a world-readable text file atomically."""
+def write_public(path: Path, content: bytes) -> None:
+    """Write a world-readable file atomically."""
     with atomic_write(path, 0o644) as file:
-        file.write_text(text, encoding="utf-8", newline="\n")
+        file.write_bytes(content)

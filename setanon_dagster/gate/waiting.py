@@ -12,24 +12,25 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from secrets import token_hex
+from typing import Final
 
 from setanon_dagster.gate.certificate import CertificateFiles
 from setanon_dagster.gate.public_folder import DATASHEET, comparable_certificate
 from setanon_dagster.gate.series import Series
 from setanon_dagster.gate.staging import copy_private, write_private
 from setanon_dagster.storage.atomic import fsync_folder
-from setanon_dagster.storage.temporary import temporary_folder
+from setanon_dagster.storage.temporary import UNPUBLISHED, temporary_folder
 from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS, sha256_of
 
 WAITING: Final = "waiting"
 """Folder of the staged files, in the private folder of the release."""
 
+REPLACED: Final = "waiting.replaced"
+"""Folder of the files that waited before, while a new request takes their place."""
+
 EXACT: Final = "exact_certificate.json"
 REQUEST: Final = "request.json"
-DECISION: Final = "approval.json"
-"""The decision about the last request, in the private folder of the release."""
-
 STAGED: Final = (THREADS, CERTIFICATE, DATASHEET, EXACT)
 
 
@@ -41,9 +42,27 @@ class Request:
     name: str
     part: str | None
     created: str
-    """Time of the request: a second request for the same files needs a decision of its own."""
-
     sha256: Mapping[str, str] = field(default_factory=dict)
+    signature: str = "optional"
+    """Whether it must be signed when it is approved."""
+
+    id: str = ""
+    """Random: a second request for the same files, even within a second, needs its own decision."""
+
+    def __post_init__(self) -> None:
+        """Check the types of a request that was read from a file."""
+        texts = (self.release, self.name, self.part or "", self.created, self.signature, self.id)
+        if not all(isinstance(text, str) for text in texts) or not isinstance(self.sha256, dict):
+            raise TypeError("a request must have texts and digests")
+
+    def series(self, out: Path) -> Series:
+        """The series of the release in an output folder."""
+        return Series(out, self.name, self.part)
+
+    def has_name(self, name: str) -> bool:
+        """Whether a name is that of a release with these threads in this series."""
+        series = self.series(Path())
+        return name == self.release == series.release_id(self.sha256.get(THREADS, ""))
 
     def changed_files(self, private: Path) -> list[str]:
         """Names of the staged files, and of the ledger, that are not those of the request."""
@@ -67,17 +86,9 @@ def read_request(private: Path) -> tuple[Request, str] | None:
         return None
 
 
-def read_decision(private: Path, request: str) -> Mapping[str, Any] | None:
-    """The decision about the request with this digest; None if there is none yet."""
-    try:
-        decision = json.loads((private / DECISION).read_bytes())
-    except (OSError, ValueError):
-        return None
-    same = isinstance(decision, dict) and decision.get("request") == request
-    return decision if same else None
-
-
-def stage_request(series: Series, threads: Path, files: CertificateFiles, private: Path) -> None:
+def stage_request(
+    series: Series, threads: Path, files: CertificateFiles, private: Path, signature: str
+) -> None:
     """Write the files that wait into a staged private folder, which has the ledger."""
     waiting = private / WAITING
     waiting.mkdir(mode=0o700)
@@ -90,8 +101,10 @@ def stage_request(series: Series, threads: Path, files: CertificateFiles, privat
         release=series.release_id(digests[THREADS]),
         name=series.name,
         part=series.part,
-        created=now(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
         sha256=digests,
+        signature=signature,
+        id=token_hex(16),
     )
     write_private(waiting / REQUEST, json.dumps(asdict(request), indent=2) + "\n")
 
@@ -108,35 +121,52 @@ def store_request(staged: Path, target: Path) -> None:
         if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
             raise
         if not _waits_already(staged, target):
-            remove_request(target)
+            _set_aside(target)
             others = (path for path in sorted(staged.iterdir()) if path.name != WAITING)
             for file in others:
                 file.replace(target / file.name)
             # Last: what waits is complete.
             (staged / WAITING).rename(target / WAITING)
+            _remove(target / REPLACED)
+        # Of a process that was killed before publication; the folder would be removed with it.
+        (target / UNPUBLISHED).unlink(missing_ok=True)
     fsync_folder(target)
     fsync_folder(target.parent)
 
 
+def is_waiting(private: Path) -> bool:
+    """Whether a release waits, or its request was being replaced when a process was killed."""
+    return any((private / name).exists() for name in (WAITING, REPLACED))
+
+
 def remove_request(private: Path) -> None:
-    """Remove the files that wait; they lose their name first."""
+    """Remove the files that wait."""
+    for name in (REPLACED, WAITING):
+        _remove(private / name)
+
+
+def _set_aside(private: Path) -> None:
+    """Rename the files that wait, so that others can take their place."""
     if (private / WAITING).exists():
-        with temporary_folder(private.parent) as hidden:
-            (private / WAITING).rename(hidden / WAITING)
+        _remove(private / REPLACED)
+        (private / WAITING).rename(private / REPLACED)
 
 
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _remove(folder: Path) -> None:
+    """Remove a folder of a private folder; it loses its name first."""
+    if folder.exists():
+        with temporary_folder(folder.parents[1]) as hidden:
+            folder.rename(hidden / folder.name)
 
 
 def _waits_already(staged: Path, target: Path) -> bool:
-    """Whether the same release waits there, with unchanged files."""
+    """Whether the same release waits there, with unchanged files and for the same signature."""
     found, other = read_request(target), read_request(staged)
     return (
         found is not None
         and other is not None
         and not found[0].changed_files(target)
         and found[0].sha256[THREADS] == other[0].sha256[THREADS]
+        and found[0].signature == other[0].signature
         and comparable_certificate(target / WAITING) == comparable_certificate(staged / WAITING)
     )

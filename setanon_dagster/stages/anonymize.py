@@ -152,7 +152,9 @@ def _group_threads(clusters: StoredClusters, params: ReleaseParams) -> _GroupedT
 def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThreads:
     """Load the threads into narrow columns and files, and group them place by place."""
     typed, keywords, records, users = load_large(clusters, params)
-    owners, n_keywords = records.users, len(records.items)
+    n_keywords = len(records.items)
+    # The grouping numbers the users by itself; these numbers are needed after it.
+    stored_owners = store_columns(records.users)
     trim_memory()
     prepared = prepare_records(records, params, keywords.item_owners)
     del records  # the prepared records replace them
@@ -161,6 +163,7 @@ def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThr
         grouping = anonymize_prepared(prepared, params)
     del prepared
     trim_memory()
+    (owners,) = stored_owners.take()
     return _GroupedThreads(grouping, typed, keywords, owners, users, n_keywords)
 
 

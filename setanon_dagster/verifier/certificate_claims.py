@@ -31,16 +31,19 @@ class CertifiedClaims:
     digest: str
     format: str
     certificate: Mapping[str, Any]
+    text: bytes
+    """The bytes of the certificate, which are signed."""
 
     @classmethod
-    def of(cls, certificate: Mapping[str, Any]) -> "CertifiedClaims":
-        """The claims of a certificate that matches the schema."""
+    def of(cls, certificate: Mapping[str, Any], text: bytes) -> "CertifiedClaims":
+        """The claims of a certificate that matches the schema, with the bytes of its file."""
         return cls(
             int(certificate["k"]),
             int(certificate["min_owners"]),
             certificate["sha256"]["threads.parquet"],
             certificate["format"],
             certificate,
+            text,
         )
 
 

@@ -1,15 +1,16 @@
 """Verification of a published release folder: its files, its certificate, its threads.
 
-A release folder holds `threads.parquet`, `certificate.json` and `DATASHEET.md`, and nothing else.
-The ledger and the exact certificate are in the private folder.
+A release folder holds `threads.parquet`, `certificate.json` and `DATASHEET.md`, the signature if it
+is signed, and nothing else. The ledger and the exact certificate are in the private folder.
 
-Guarantee:  a folder is accepted only if it has these three files, the certificate matches its
-            schema and the threads, the threads are k-anonymous, and their file has no bytes but
-            those of its rows. Messages have counts only.
+Guarantee:  a folder is accepted only if it has these files, the certificate matches its schema and
+            the threads, the threads are k-anonymous, and their file has no bytes but those of its
+            rows. With public keys, one of them must verify the signature. Messages have counts
+            only.
 """
 
 import stat
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
@@ -23,6 +24,7 @@ from setanon_dagster.verifier.certificate_claims import (
     parse_certificate,
 )
 from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.verifier.signature import SIGNATURE, PublicKeys, verify_signature
 from setanon_dagster.verifier.verdict import FileVerdict
 from setanon_dagster.verifier.written_bytes import duckdb_version, has_written_bytes
 
@@ -34,8 +36,8 @@ CERTIFICATE: Final = "certificate.json"
 SHEET: Final = "DATASHEET.md"
 
 FILES: Final = frozenset({THREADS, CERTIFICATE, SHEET})
-"""The only files of a release folder; separate from the gate's list, so that an error in that one
-is refused."""
+"""The files of every release folder; separate from the gate's list, so that an error in that one is
+refused. A signed release has its signature, too, and no release has any other file."""
 
 LEDGER: Final = "ledger.parquet"
 """File name of the ledger in the private folder of a release."""
@@ -52,7 +54,6 @@ NO_OWNERS: Final = (
     "owners: that min_owners users typed each keyword was verified before publication, and needs "
     "the stages"
 )
-NO_SIGNATURE: Final = "the publisher: the certificate is not signed"
 NO_CERTIFICATE: Final = "certificate and digest: verify the folder of the release for these"
 NO_SHEET: Final = f"{SHEET}: it was written by another version of setanon"
 NO_BYTES: Final = f"hidden bytes of {THREADS}: it was written by another version of DuckDB"
@@ -80,6 +81,9 @@ class FolderVerdict:
     unchecked: list[str] = field(default_factory=list)
     """What was not checked, and why."""
 
+    signer: str | None = None
+    """Name of the public key that verifies the signature; None if it was not checked."""
+
     @property
     def ok(self) -> bool:
         """Whether no fault was found."""
@@ -98,7 +102,7 @@ def read_claims(folder: Path) -> CertifiedClaims:
             f"release {folder.name} must have a certificate that matches its schema: "
             f"{'; '.join(failures)}. Withdraw the release and publish it again."
         )
-    return CertifiedClaims.of(certificate)
+    return CertifiedClaims.of(certificate, text)
 
 
 def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and two limits
@@ -107,6 +111,7 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     *,
     ledger: Path | None = None,
     private: Path | None = None,
+    keys: PublicKeys | None = None,
     data_sheet: Sheet | None = None,
     version: str | None = None,
     memory: str | None = None,
@@ -115,11 +120,13 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     """Verify the files of a release folder; k is that of the certificate if it is None.
 
     `private` is the private folder of this release: its ledger and its exact certificate are
-    compared too. `data_sheet` builds the data sheet of a certificate of this `version`.
+    compared too. One of the public `keys` must verify the signature. `data_sheet` builds the data
+    sheet of a certificate of this `version`.
     """
     claims = read_claims(folder)
     certificate = claims.certificate
-    failures = _file_failures(folder)
+    signature = verify_signature(folder, claims.text, keys or {})
+    failures = [*signature.failures, *file_failures(folder)]
     path = folder / THREADS
     if not path.is_file():
         raise MalformedInputError(
@@ -147,7 +154,7 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     unchecked = [] if certificate["versions"]["duckdb"] == duckdb_version() else [NO_BYTES]
     if not unchecked and not verdict.failures:  # other columns cannot be written again
         failures += _byte_failures(path, memory, spill)
-    failures += _digest_failures(folder, certificate)
+    failures += digest_failures(folder, certificate, required=bool(keys))
     if data_sheet is not None and certificate["versions"]["setanon"] == version:
         failures += _sheet_failures(folder, certificate, data_sheet)
     elif data_sheet is not None:
@@ -156,8 +163,10 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
         failures += exact_failures(certificate, private / CERTIFICATE)
     if ledger is None:
         unchecked.append(NO_USERS)
-    unchecked += [NO_OWNERS, NO_SIGNATURE]
-    return FolderVerdict(verdict.k, claims.format, verdict, failures, unchecked)
+    unchecked += [NO_OWNERS, *signature.unchecked]
+    return FolderVerdict(
+        verdict.k, claims.format, verdict, failures, unchecked, signer=signature.signer
+    )
 
 
 def verify_release(
@@ -190,26 +199,35 @@ def verify_release(
     return verdict.threads
 
 
-def _file_failures(folder: Path) -> list[str]:
-    """Count missing and foreign files; the three files must be regular files, not links."""
+def file_failures(folder: Path) -> list[str]:
+    """Count missing and foreign files; those of a release must be regular files, not links."""
     modes = {path.name: path.lstat().st_mode for path in folder.iterdir()}
+    known = FILES | {SIGNATURE}
     wrong = {
         "are missing": len(FILES - modes.keys()),
-        "are foreign files, folders or links": len(modes.keys() - FILES),
+        "are foreign files, folders or links": len(modes.keys() - known),
         "are links or folders": sum(
-            not stat.S_ISREG(mode) for name, mode in modes.items() if name in FILES
+            not stat.S_ISREG(mode) for name, mode in modes.items() if name in known
         ),
     }
     return [
-        f"the folder must have {', '.join(sorted(FILES))} and nothing else; {n} {what}"
+        f"the folder must have {', '.join(sorted(FILES))}, {SIGNATURE} if it is signed, and "
+        f"nothing else; {n} {what}"
         for what, n in wrong.items()
         if n
     ]
 
 
-def _digest_failures(folder: Path, certificate: Mapping[str, Any]) -> list[str]:
-    """Compare the data sheet with its digest, which certificates of schema 2 do not have."""
+def digest_failures(
+    folder: Path, certificate: Mapping[str, Any], *, required: bool = False
+) -> list[str]:
+    """Compare the data sheet with its digest, which certificates of schema 2 do not have.
+
+    It is required if the signature of the certificate must cover the data sheet.
+    """
     path, digest = folder / SHEET, certificate["sha256"].get(SHEET)
+    if digest is None and required:
+        return [f"a signed certificate must have the digest of {SHEET}; it has none"]
     if digest is None or not path.is_file() or sha256_of(path) == digest:
         return []
     return [f"{SHEET} must have the digest of its certificate; the digests differ"]
@@ -233,38 +251,6 @@ def _sheet_failures(folder: Path, certificate: Mapping[str, Any], data_sheet: Sh
         return []
     message = f"{SHEET} must be the data sheet of the certificate, for the name of the folder"
     return [f"{message}; they differ"]
-
-
-def published_releases(out: Path, name: str) -> list[Path]:
-    """Folders of all published versions of the release `name` below the output folder `out`.
-
-    They are in `releases/NAME`; those of earlier versions of setanon in `releases`.
-    """
-    releases = out / "releases"
-    folders = [*releases.glob(f"{name}/{name}-*"), *releases.glob(f"{name}-*")]
-    return sorted(folder for folder in folders if (folder / THREADS).is_file())
-
-
-def series_releases(folder: Path) -> list[Path]:
-    """Folders of the releases of a series, such as `releases/NAME`."""
-    return sorted(
-        path for path in folder.iterdir() if not path.is_symlink() and (path / THREADS).is_file()
-    )
-
-
-def series_failures(folder: Path, releases: Collection[Path]) -> list[str]:
-    """Messages about what a series must not have: it has its releases and the link `latest`."""
-    link = folder / LATEST
-    foreign = {*folder.iterdir()} - {link, *releases}
-    messages = []
-    if foreign:
-        messages.append(
-            f"the folder must have releases, {LATEST} and nothing else; {len(foreign)} are foreign "
-            "files, folders or links"
-        )
-    if not link.is_symlink() or link.readlink() not in {Path(each.name) for each in releases}:
-        messages.append(f"{LATEST} must be a link to a release of the folder; it is none")
-    return messages
 
 
 def sha256_of(path: Path) -> str:

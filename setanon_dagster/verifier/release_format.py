@@ -127,10 +127,9 @@ def sorted_thread_spellings(form: str, table: str) -> str:
         UNION ALL {thread_spellings(form, f"{table} SEMI JOIN ({longer}) USING (thread_id)")}"""
 
 
-def sets_of_spellings(table: str, expression: str, extra: str = "") -> str:
+def sets_of_spellings(table: str, expression: str) -> str:
     """SELECT the set of each distinct spelling: many threads have the same one."""
-    more = f", {extra}" if extra else ""
-    return f"""SELECT spelling, {expression} AS keywords{more}
+    return f"""SELECT spelling, {expression} AS keywords
         FROM (SELECT DISTINCT spelling FROM {table})"""
 
 

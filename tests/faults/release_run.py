@@ -9,10 +9,13 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.signing import public_keys, signer
+
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.demo.log import write_demo_log
 from setanon_dagster.engines.embedded import EmbeddedEngine
-from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles
 from setanon_dagster.quality.stage_counts import count_clusters, count_threads
 from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.build import write_release_report
@@ -25,7 +28,6 @@ from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.storage.temporary import remove_all_leftovers
-from setanon_dagster.verifier.release_folder import CERTIFICATE, LEDGER, THREADS
 
 SECRET = b"made up for fault injection"
 STEPS = ("read", "threads", "clusters", "anonymize", "checks", "publish", "report", "end")
@@ -121,6 +123,7 @@ def run_release(config, min_parallel_rows=1_000_000):
             k=config.k,
             format=config.format,
             parameters=config.certified_parameters(),
+            signing_key=signer(),
             secret=SECRET,
         ),
         config.folder,
@@ -141,7 +144,7 @@ def latest_name(out):
 
 def faults_of_latest(out, expected):
     """Reasons why `latest` is not one of the expected releases, complete and verified."""
-    from setanon_dagster.verifier.release_file import verify_file
+    from setanon_dagster.verifier.release_folder import verify_folder
 
     name = latest_name(out)
     if name not in expected:
@@ -149,12 +152,9 @@ def faults_of_latest(out, expected):
     if name is None:
         return []
     [folder] = Path(out).glob(f"releases/*/{name}")
-    files = {path.name for path in folder.iterdir()}
-    if files != {THREADS, CERTIFICATE, "DATASHEET.md"}:
-        return [f"latest has {len(files)} files"]
-    ledger = Path(out) / "private" / name / LEDGER
-    verdict = verify_file(folder / THREADS, K, ledger)
-    return [] if verdict.ok and verdict.records else ["latest is not verified"]
+    private = Path(out) / "private" / name
+    verdict = verify_folder(folder, K, private=private, keys=public_keys())
+    return [f"latest is not verified: {each}" for each in verdict.failures]
 
 
 def names_below(*folders):

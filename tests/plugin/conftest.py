@@ -10,7 +10,8 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _no_secret(monkeypatch):
-    monkeypatch.delenv("SETANON_SECRET", raising=False)
+    for name in ("SETANON_SECRET", "SETANON_SIGNING_KEY", "SETANON_SIGNING_PASSPHRASE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

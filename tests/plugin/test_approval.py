@@ -5,14 +5,15 @@ import shutil
 from hashlib import sha256
 
 import pytest
+from support.killed_approvals import killed_approvals
 from support.publishing import K, folder_state, latest_name, publish_files, stage_files
-from support.scripts import run_script
 from support.terminal import call
 
 from setanon_core.errors import InvalidParameterError, NotAnonymousError
-from setanon_dagster.gate.approval import Decision, decide
+from setanon_dagster.gate.approval import decide
 from setanon_dagster.gate.certificate import setanon_version
 from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.gate.decisions import Decision
 from setanon_dagster.storage.temporary import remove_all_leftovers
 from setanon_dagster.verifier.release_folder import verify_folder
 
@@ -141,7 +142,7 @@ def test_files_are_verified_again_even_if_their_digests_match(tmp_path, request_
     with pytest.raises(NotAnonymousError, match="must be verified when it is approved"):
         decide(release.private, YES)
     forge(other, "threads.parquet", (release.private / CHANGES["threads.parquet"]).read_bytes())
-    with pytest.raises(NotAnonymousError, match="must be verified when it is approved"):
+    with pytest.raises(NotAnonymousError, match="the name and the threads differ"):
         decide(other.private, YES)
     assert public(tmp_path / "out") == {}
 
@@ -158,8 +159,10 @@ def test_files_of_another_release_are_not_approved(tmp_path, request_release):
 def test_running_again_while_a_release_waits_keeps_it(tmp_path, request_release):
     release = request_release()
     before = folder_state(tmp_path / "out")
+    request = (release.private / "waiting" / "request.json").stat().st_ino
     assert request_release() == release
     assert folder_state(tmp_path / "out") == before
+    assert (release.private / "waiting" / "request.json").stat().st_ino == request
 
 
 def test_several_releases_wait_side_by_side(tmp_path, request_release):
@@ -220,37 +223,13 @@ def test_command_approves_and_rejects(tmp_path, request_release):
     assert call("approve", tmp_path / "out" / "releases" / "demo", "--by", "Ada").exit_code == 2
 
 
-KILLED = """
-import shutil, sys
-from pathlib import Path
-from support.killed_calls import count_changes, exit_at_change, exit_code_of
-from setanon_dagster.gate.approval import Decision, decide
-
-count_changes()
-root = Path(sys.argv[1])
-for n in range(1, 200, 4):
-    folder = root / "outs" / str(n)
-    shutil.copytree(root / "out", folder, symlinks=True)
-    [waiting] = folder.glob("private/*/waiting")
-
-    def approve_until_killed():
-        exit_at_change(n)
-        decide(waiting.parent, Decision(by="Ada"))
-
-    code = exit_code_of(approve_until_killed)
-    print(n, code, flush=True)
-    if code == 0:
-        break
-"""
-
-
 @pytest.mark.slow
 def test_killed_approval_leaves_the_old_or_the_new_release_and_can_be_finished(
     tmp_path, request_release
 ):
     first = request_release(approval="none")
     waiting = request_release(threads=10)
-    codes = dict(map(int, line.split()) for line in run_script(KILLED, tmp_path))
+    codes = killed_approvals(tmp_path, 4)
     assert len(codes) > 8
     seen = set()
     for n, code in codes.items():

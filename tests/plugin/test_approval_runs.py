@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from support.release_runs import latest_release, materialize, public_files, releases_folder
 
-from setanon_dagster.gate.approval import Decision, decide
+from setanon_dagster.gate.approval import decide
+from setanon_dagster.gate.decisions import Decision
 
 
 def test_run_that_waits_succeeds_and_says_so(release_copy):

@@ -1,6 +1,9 @@
 """Certificates have the date of publication and the rejected lines, and stay reproducible."""
 
 import json
+import threading
+import time
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pyarrow as pa
@@ -10,6 +13,9 @@ from support.certificates import SCHEMA
 from support.publishing import folder_state, publish_files, stage_files
 
 from setanon_core.errors import InvalidParameterError
+from setanon_dagster.gate import certificate, decisions, waiting
+from setanon_dagster.gate import publish as gate
+from setanon_dagster.gate.approval import decide
 from setanon_dagster.gate.certificate import (
     OTHER,
     certificate_text,
@@ -17,6 +23,7 @@ from setanon_dagster.gate.certificate import (
     setanon_version,
 )
 from setanon_dagster.gate.datasheet import datasheet
+from setanon_dagster.gate.decisions import Decision
 from setanon_dagster.sources.loading import REASONS
 from setanon_dagster.verifier.release_folder import verify_folder
 
@@ -71,6 +78,118 @@ def test_release_that_is_published_again_keeps_its_first_certificates(published_
     again = published_on(TUESDAY, line=list(range(500)), reason=["quote"] * 500)
     assert (folder_state(again.folder), (again.private / "certificate.json").read_bytes()) == before
     assert verdict_of(again).failures == []
+
+
+class Clock(datetime):
+    """A clock that stands a second before midnight in UTC, and moves on by two with each look."""
+
+    looks = 0
+
+    @classmethod
+    def now(cls, tz=None):
+        cls.looks += 1
+        start = datetime(2026, 3, 9, 23, 59, 57, tzinfo=UTC)
+        return (start + timedelta(seconds=2 * cls.looks)).astimezone(tz)
+
+
+@pytest.fixture
+def _midnight(monkeypatch):
+    monkeypatch.setattr(Clock, "looks", 0)
+    for module in (certificate, decisions, waiting):
+        monkeypatch.setattr(module, "datetime", Clock)
+
+
+@pytest.fixture(params=["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def _time_zone(request, monkeypatch):
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def dates_of(release, folder):
+    """The dates of the public and of the private certificate, and whether the sheet has it."""
+    public, private = (
+        json.loads((each / "certificate.json").read_text())["published"]
+        for each in (folder, release.private)
+    )
+    return public, private, f"Published on {public}" in (folder / "DATASHEET.md").read_text()
+
+
+@pytest.mark.usefixtures("_time_zone", "_midnight")
+@pytest.mark.parametrize("approval", ["none", "required"])
+def test_one_publication_has_one_date_across_midnight_and_time_zones(tmp_path, approval):
+    release = publish_files(stage_files(tmp_path / "in"), tmp_path / "out", approval=approval)
+    folder = release.folder
+    if approval == "required":
+        folder = decide(release.private, Decision(by="Ada")).folder
+        record = json.loads((release.private / "approval.json").read_text())
+        assert record["at"][:10] == record["published"]
+    public, private, in_sheet = dates_of(release, folder)
+    assert public == private
+    assert in_sheet
+    assert public == ("2026-03-09" if approval == "none" else "2026-03-10")
+    verdict = verify_folder(
+        folder, private=release.private, data_sheet=datasheet, version=setanon_version()
+    )
+    assert verdict.failures == []
+
+
+@pytest.mark.parametrize("seconds", [MONDAY, TUESDAY])
+def test_approval_has_the_date_of_source_date_epoch(tmp_path, monkeypatch, seconds):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", MONDAY)
+    paths = stage_files(tmp_path / "in")
+    release = publish_files(paths, tmp_path / "out", approval="required")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
+    folder = decide(release.private, Decision(by="Ada")).folder
+    day = "2026-03-10" if seconds == MONDAY else "2026-03-11"
+    assert dates_of(release, folder) == (day, day, True)
+
+
+@pytest.mark.parametrize("step", ["check_existing", "store_private_files"])
+def test_two_publications_at_once_have_the_date_of_the_first(
+    tmp_path, monkeypatch, published_on, step
+):
+    """The second one begins on the next day, while the first one is at this step."""
+    original, started = getattr(gate, step), []
+
+    def start_second(*args, **kwargs):
+        if not started:
+            monkeypatch.setenv("SOURCE_DATE_EPOCH", TUESDAY)
+            second = threading.Thread(
+                target=publish_files, args=(stage_files(tmp_path / "same"), tmp_path / "out")
+            )
+            started.append(second)
+            second.start()
+            second.join(1.5)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(gate, step, start_second)
+    release = published_on(MONDAY)
+    started[0].join()
+    assert dates_of(release, release.folder) == ("2026-03-10", "2026-03-10", True)
+    assert verdict_of(release).failures == []
+
+
+def test_lost_private_certificate_is_restored_with_the_date_of_the_public_one(published_on):
+    release = published_on(MONDAY)
+    before = folder_state(release.private)
+    (release.private / "certificate.json").unlink()
+    published_on(TUESDAY)
+    assert folder_state(release.private) == before
+
+
+@pytest.mark.parametrize("side", ["folder", "private"])
+def test_certificates_of_different_dates_are_refused(published_on, side):
+    """One of them was changed after publication; nobody knows which."""
+    release = published_on(MONDAY)
+    path = getattr(release, side) / "certificate.json"
+    path.write_text(path.read_text().replace("2026-03-10", "2026-03-09"))
+    before = folder_state(release.folder), folder_state(release.private)
+    with pytest.raises(InvalidParameterError, match="must have its files unchanged"):
+        published_on(TUESDAY)
+    assert (folder_state(release.folder), folder_state(release.private)) == before
 
 
 @pytest.mark.parametrize("seconds", ["today", "1e9", "9" * 30])
@@ -148,10 +267,10 @@ def test_certificate_with_wrong_new_fields_is_refused(published_on, message):
 
 def test_rejected_lines_that_contradict_each_other_are_refused(published_on):
     release = published_on(MONDAY)
-    certificate = certificate_of(release)
+    changed = certificate_of(release)
     path = release.folder / "certificate.json"
-    certificate["rejected"]["reasons"]["quote"] = 12_300
-    path.write_text(certificate_text(certificate))
+    changed["rejected"]["reasons"]["quote"] = 12_300
+    path.write_text(certificate_text(changed))
     failures = "; ".join(verify_folder(release.folder).failures)
     assert "counts of the source must be rounded; 1 are not" in failures
     assert "rejected lines must be at least those of each reason; 1 are fewer" in failures

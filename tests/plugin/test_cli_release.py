@@ -17,7 +17,8 @@ from support.terminal import ROWS, WORDS, call, has_no_data, text, write_log
 pytest.importorskip("dagster")
 pytest.importorskip("great_expectations")
 
-from setanon_dagster import assets
+from setanon_core.errors import InvalidParameterError
+from setanon_dagster import assets, checks
 from setanon_dagster.cli import main, verify
 from setanon_dagster.sources.read import read_source
 
@@ -209,6 +210,20 @@ def test_failed_check_exits_1_with_the_name_of_the_check(out, monkeypatch):
         "Error: All checks must pass; every_list_has_k_users, every_set_has_k_users"
         in result.stderr
     )
+    assert latest(out) == before
+
+
+def test_check_that_cannot_run_exits_1_with_what_to_do(out, monkeypatch):
+    def out_of_memory(*_):
+        raise InvalidParameterError("memory must suffice. Set a higher memory limit.")
+
+    before = latest(out)
+    monkeypatch.setattr(checks, "validate", out_of_memory)
+    result = call("release", out.parent / "log.tsv", "--k", 3, "--out", out)
+    assert result.exit_code == 1
+    assert "Error: All checks must run; every_list_has_k_users" in result.stderr
+    assert "something_is_left could not or failed: memory must suffice." in result.stderr
+    assert "lower value" not in result.stderr
     assert latest(out) == before
 
 

@@ -9,10 +9,19 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support import tampering
+from support.signing import own_key, write_keys
 from support.terminal import call, has_no_data
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("dagster", "great_expectations", "jinja2", "matplotlib", "pandas", "pyarrow")
+HEAVY = (
+    "cryptography",
+    "dagster",
+    "great_expectations",
+    "jinja2",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+)
 """Packages that are not part of the extra `verify`."""
 
 RUN_WITHOUT = """
@@ -174,6 +183,26 @@ def test_verify_runs_without_dagster_pyarrow_and_pandas(folders):
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert "is a release that is k-anonymous for k = 3" in result.stdout
+
+
+def test_signature_needs_the_package_that_verifies_it_with_a_key_only(folders, tmp_path):
+    folder, _ = folders
+    (folder / "certificate.json.sig").write_bytes(bytes(64))
+    result = run_without(HEAVY, "verify", folder)
+    assert (result.returncode, result.stderr) == (0, "")
+    result = run_without(HEAVY, "verify", folder, "--key", write_keys(tmp_path)[1])
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "signatures require the package cryptography" in result.stderr
+    assert "pip install 'setanon[sign]'" in result.stderr
+
+
+def test_key_needs_nothing_else(folders, tmp_path):
+    folder, _ = folders
+    certificate = (folder / "certificate.json").read_bytes()
+    (folder / "certificate.json.sig").write_bytes(own_key().sign(certificate))
+    blocked = [each for each in HEAVY if each != "cryptography"]
+    result = run_without(blocked, "verify", folder, "--key", write_keys(tmp_path)[1])
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_other_commands_name_the_missing_package_and_the_extra(release):

@@ -20,9 +20,12 @@ from support.release_runs import (
     releases_folder,
 )
 from support.scripts import run_script
+from support.signing import public_keys, write_keys
 
 from setanon_dagster.config import SECRET
-from setanon_dagster.verifier.release_file import verify_file
+from setanon_dagster.gate.signing import SIGNING_KEY
+from setanon_dagster.verifier.release_folder import verify_folder
+from setanon_dagster.verifier.signature import SIGNATURE
 
 pytestmark = pytest.mark.slow
 
@@ -56,22 +59,22 @@ def run_concurrently(folder, partitions, runs, **env):
     return [(folder / f"results{n}").read_text().splitlines() for n in range(len(partitions))]
 
 
-def assert_complete(config, name):
+def assert_complete(config, name, keys=None):
     folder = releases_folder(config) / name
-    ledger = Path(config.out) / "private" / name / "ledger.parquet"
-    assert {path.name for path in folder.iterdir()} == {
-        "threads.parquet", "certificate.json", "DATASHEET.md",
-    }  # fmt: skip
-    assert verify_file(folder / "threads.parquet", K, ledger).ok
+    private = Path(config.out) / "private" / name
+    names = {"threads.parquet", "certificate.json", "DATASHEET.md"}
+    assert {path.name for path in folder.iterdir()} == names | ({SIGNATURE} if keys else set())
+    assert verify_folder(folder, K, private=private, keys=keys).failures == []
 
 
 def test_concurrent_runs_with_one_secret_publish_the_same_release(tmp_path):
     config = release_config(tmp_path)
-    results = run_concurrently(tmp_path, ["", ""], 1, **{SECRET: "made up for this test"})
+    environment = {SECRET: "made up for this test", SIGNING_KEY: str(write_keys(tmp_path)[0])}
+    results = run_concurrently(tmp_path, ["", ""], 1, **environment)
     names = {name for lines in results for name in lines}
     assert [len(lines) for lines in results] == [1, 1]
     assert names == {latest_release(config)}, "the same release from both runs"
-    assert_complete(config, latest_release(config))
+    assert_complete(config, latest_release(config), public_keys())
     assert keyword_sets(published_table(config)) == EXPECTED_SETS
     assert {path.name for path in releases_folder(config).iterdir()} == {
         latest_release(config),

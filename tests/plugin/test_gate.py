@@ -30,7 +30,8 @@ from support.release_runs import (  # noqa: E402 - after the skip
 from setanon_core.errors import SetanonError  # noqa: E402
 from setanon_dagster import assets  # noqa: E402
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
-from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish  # noqa: E402
+from setanon_dagster.gate.publish import publish  # noqa: E402
+from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles  # noqa: E402
 
 ANONYMIZED = dg.AssetKey(["trial", "anonymized_threads"])
 

@@ -19,14 +19,23 @@ from setanon_dagster.storage.temporary import UNPUBLISHED
 THREADS, CERTIFICATE, DATASHEET = "threads.parquet", "certificate.json", "DATASHEET.md"
 BYTES = b"threads of a release"
 DIGEST = sha256(BYTES).hexdigest()
-TEXTS = {CERTIFICATE: json.dumps({"k": 3, "versions": {"setanon": "1"}}), DATASHEET: "# Release\n"}
+SHEET = b"# Release\n"
 
 
-def stage(folder, texts=TEXTS):
+def certificate(k=3, version="1", **changed):
+    digests = {THREADS: DIGEST, DATASHEET: sha256(SHEET).hexdigest()}
+    fields = {"k": k, "sha256": digests, "versions": {"setanon": version}}
+    return json.dumps(fields | changed).encode()
+
+
+CONTENTS = {CERTIFICATE: certificate(), DATASHEET: SHEET}
+
+
+def stage(folder, contents=CONTENTS):
     folder.mkdir(parents=True)
     (folder / THREADS).write_bytes(BYTES)
-    for name, text in texts.items():
-        (folder / name).write_text(text)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
     return folder
 
 
@@ -39,11 +48,11 @@ def staged(tmp_path):
 def publish(staged):
     """Publish the staged folder; `change` is called after the file was opened."""
 
-    def publish(change=lambda: None, name="release"):
+    def publish(change=lambda: None, name="release", contents=CONTENTS):
         with ExitStack() as opened:
             threads = opened.enter_context(hold_file(staged / THREADS, THREADS))
             change()
-            publish_folder(staged, staged.parent / name, threads, DIGEST, TEXTS)
+            publish_folder(staged, staged.parent / name, threads, DIGEST, contents)
         return staged.parent / name
 
     return publish
@@ -80,9 +89,21 @@ def test_files_that_were_changed_before_the_rename_are_not_published(publish, st
     assert not (staged.parent / "release").exists()
 
 
+@pytest.mark.parametrize(
+    "contents", [CONTENTS | {"notes.txt": b""}, {CERTIFICATE: CONTENTS[CERTIFICATE]}]
+)
+def test_only_the_files_of_a_release_are_published(publish, staged, contents):
+    """Whatever the caller wants to publish."""
+    (staged / DATASHEET).unlink()
+    for name, data in contents.items():
+        (staged / name).write_bytes(data)
+    with pytest.raises(NotAnonymousError, match="the release folder"):
+        publish(contents=contents)
+
+
 def test_a_link_to_a_certificate_is_not_published(publish, staged, tmp_path):
     def link():
-        (tmp_path / "elsewhere").write_text(TEXTS[CERTIFICATE])
+        (tmp_path / "elsewhere").write_bytes(CONTENTS[CERTIFICATE])
         (staged / CERTIFICATE).unlink()
         (staged / CERTIFICATE).symlink_to(tmp_path / "elsewhere")
 
@@ -121,26 +142,48 @@ def test_a_missing_folder_is_no_existing_release(staged):
 
 
 def test_another_version_of_the_software_is_the_same_release(staged):
-    other = {**TEXTS, CERTIFICATE: json.dumps({"k": 3, "versions": {"setanon": "2"}})}
+    other = {**CONTENTS, CERTIFICATE: certificate(version="2")}
     check_existing(stage(staged.parent / "release", other), staged, DIGEST)
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
+    ("changed", "message"),
     [
-        ({**TEXTS, CERTIFICATE: '{"k": 4}'}, "already published as release"),
-        ({**TEXTS, CERTIFICATE: "not JSON"}, "has others"),
-        ({**TEXTS, CERTIFICATE: "[]"}, "has others"),
-        ({**TEXTS, "notes.txt": "foreign"}, "has others"),
-        ({CERTIFICATE: TEXTS[CERTIFICATE]}, "has others"),
-        ({**TEXTS, THREADS: "other bytes"}, "has others"),
+        ({CERTIFICATE: certificate(k=4)}, "already published as release"),
+        ({CERTIFICATE: b"not JSON"}, "has others"),
+        ({CERTIFICATE: b"[" * 99_999}, "has others"),
+        ({CERTIFICATE: b"[]"}, "has others"),
+        ({CERTIFICATE: b'{"k": 3}'}, "has others"),
+        ({CERTIFICATE: certificate(sha256=[])}, "has others"),
+        ({CERTIFICATE: certificate(sha256={THREADS: DIGEST, DATASHEET: "0"})}, "has others"),
+        ({CERTIFICATE: certificate(sha256={THREADS: "0" * 64})}, "has others"),
+        ({DATASHEET: b"# Other\n"}, "has others"),
+        ({"notes.txt": b"foreign"}, "has others"),
+        ({THREADS: b"other bytes"}, "has others"),
     ],
 )
-def test_an_existing_folder_with_other_files_is_refused(staged, texts, message):
-    existing = stage(staged.parent / "release", texts)
+def test_an_existing_folder_with_other_files_is_refused(staged, changed, message):
+    existing = stage(staged.parent / "release", CONTENTS | changed)
 
     with pytest.raises(InvalidParameterError, match=message):
         check_existing(existing, staged, DIGEST)
+
+
+@pytest.mark.parametrize("name", [THREADS, CERTIFICATE, DATASHEET])
+def test_an_existing_folder_with_a_link_or_without_a_file_is_refused(staged, name):
+    existing = stage(staged.parent / "release")
+    (existing / name).rename(staged.parent / "elsewhere")
+    with pytest.raises(InvalidParameterError, match="has others"):
+        check_existing(existing, staged, DIGEST)
+    (existing / name).symlink_to(staged.parent / "elsewhere")
+    with pytest.raises(InvalidParameterError, match="has others"):
+        check_existing(existing, staged, DIGEST)
+
+
+def test_a_file_in_the_place_of_a_release_is_refused(staged):
+    (staged.parent / "release").write_bytes(BYTES)
+    with pytest.raises(InvalidParameterError, match="has others"):
+        check_existing(staged.parent / "release", staged, DIGEST)
 
 
 def test_an_existing_link_is_refused(staged):
@@ -223,7 +266,7 @@ def test_other_errors_of_a_rename_are_raised(publish, tmp_path, monkeypatch):
 
 
 def test_a_release_of_other_bytes_with_the_same_name_is_not_replaced(publish, staged):
-    existing = stage(staged.parent / "release", {**TEXTS, THREADS: "other bytes"})
+    existing = stage(staged.parent / "release", {**CONTENTS, THREADS: b"other bytes"})
 
     with pytest.raises(InvalidParameterError, match="has others"):
         publish()

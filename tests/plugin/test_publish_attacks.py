@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 from support.log_stages import change_column, log_stages, publish_log
 from support.publishing import folder_state, modify, publish_files, stage_files
+from support.swaps import attack_at, replace, rewrite
 
 from setanon_core.errors import NotAnonymousError, SetanonError
 from setanon_dagster.gate import assign_ids, public_folder, series
@@ -34,39 +35,11 @@ BEFORE_CERTIFICATE = STEPS[:5]
 """Steps at which the certificate is not written yet."""
 
 
-def attack_at(monkeypatch, step, attack):
-    """Call `attack` before or after a function of the gate, at its first call."""
-    module, name, when = step
-    original, pending = getattr(module, name), [attack]
-
-    def call(*args, **kwargs):
-        if when == "before" and pending:
-            pending.pop()()
-        result = original(*args, **kwargs)
-        if when == "after" and pending:
-            pending.pop()()
-        return result
-
-    monkeypatch.setattr(module, name, call)
-
-
 def bad_file(folder):
     """A valid Parquet file with a set that one user has."""
     path = folder / "bad.parquet"
     parquet.write_table(pa.table({"thread_id": ["0" * 32], "keywords": [["canaryunique"]]}), path)
     return path.read_bytes()
-
-
-def replace(path, data):
-    other = path.with_name("other")
-    other.write_bytes(data)
-    other.replace(path)
-
-
-def rewrite(path, data):
-    with path.open("r+b") as file:
-        file.write(data)
-        file.truncate()
 
 
 def staged_files(out, name):

@@ -8,7 +8,7 @@ from support.terminal import call
 
 from setanon_core.errors import InvalidParameterError
 from setanon_dagster.gate.series import Series
-from setanon_dagster.verifier.release_folder import published_releases
+from setanon_dagster.verifier.release_series import published_releases
 
 DIGEST = "0123456789ab" + "0" * 52
 

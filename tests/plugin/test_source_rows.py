@@ -11,7 +11,7 @@ from support.log_stages import change_column, log_stages
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.keywords.tokenize import tokenize
-from setanon_dagster.verifier import source_words
+from setanon_dagster.verifier import source_rows, source_words
 from setanon_dagster.verifier.source_rows import SENTENCES, source_failures
 
 LIMITS = {"cores": 1, "memory": None, "spill": None}
@@ -84,14 +84,17 @@ MUTATIONS = {
 }
 
 
+@pytest.mark.parametrize("rows_at_once", [source_rows.ROWS_AT_ONCE, 2])
 @pytest.mark.parametrize(("change", "expected"), MUTATIONS.values(), ids=MUTATIONS.keys())
-def test_changed_stage_is_found(paths, change, expected):
+def test_changed_stage_is_found(paths, monkeypatch, change, expected, rows_at_once):
+    monkeypatch.setattr(source_rows, "ROWS_AT_ONCE", rows_at_once)
     change_column(paths, *change)
     assert failures(paths) == sentences(**expected)
 
 
 def test_order_of_rows_and_size_of_ranges_do_not_matter(paths, monkeypatch):
     monkeypatch.setattr(source_words, "BATCH_THREADS", 3)
+    monkeypatch.setattr(source_rows, "ROWS_AT_ONCE", 3)
     for stage in ("threads", "clusters", "raw_log"):
         rows = (
             duckdb.read_parquet(str(paths[stage]))

@@ -27,7 +27,8 @@ from setanon_core.pipeline.log import release_log
 from setanon_core.pipeline.log import threads_of_log as core_threads
 from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.engines.embedded import EmbeddedEngine
-from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles
 from setanon_dagster.stages import threads as threads_stage
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import (

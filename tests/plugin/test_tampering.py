@@ -1,5 +1,7 @@
 """A release with any single change is refused; the unchanged one is accepted."""
 
+from dataclasses import replace
+
 import pytest
 from support.tampering import (
     CHANGES,
@@ -16,6 +18,8 @@ def test_unchanged_release_is_accepted(tmp_path, form):
     verdict = verdict_of_good(tmp_path / "good", form)
     assert verdict.ok
     assert not refused(*write_release(tmp_path / "r", good_release(form), verdict))
+    signed = replace(good_release(form), signer=1)
+    assert not refused(*write_release(tmp_path / "r", signed, verdict), signed=True)
 
 
 def missed_changes(folder, count, seed=0):

@@ -15,7 +15,7 @@ from support.stage_files import (
     write_stages,
 )
 
-from setanon_dagster.quality import release_counts
+from setanon_dagster.quality import release_counts, release_tables
 from setanon_dagster.quality.data_docs import DataDocs
 from setanon_dagster.quality.expectations import BATCH
 from setanon_dagster.quality.promises import ReleasePromises, promised_checks
@@ -41,6 +41,13 @@ def failed(files, form="queries"):
     return {name for name, result in results(files, form).items() if not result["success"]}
 
 
+@pytest.fixture(params=[release_tables.THREADS_AT_ONCE, 1])
+def threads_at_once(request, monkeypatch):
+    """Joined in one range of thread numbers, and in as many ranges as there are threads."""
+    monkeypatch.setattr(release_tables, "THREADS_AT_ONCE", request.param)
+
+
+@pytest.mark.usefixtures("threads_at_once")
 @pytest.mark.parametrize(("changed", "form"), [({}, "queries"), (AS_SETS, "sets")])
 def test_good_release_keeps_all_promises(tmp_path, changed, form):
     assert failed(write_stages(tmp_path, **changed), form) == set()
@@ -118,6 +125,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.usefixtures("threads_at_once")
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_promise_fails_its_own_checks_and_shows_no_data(tmp_path, case):
     changed, broken = BROKEN[case]

@@ -6,7 +6,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from setanon_core.params import ReleaseParams
-from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import clusters_table
 from setanon_dagster.stages.threads import threads_table

@@ -3,7 +3,8 @@
 import pyarrow as pa
 from pyarrow import parquet
 
-from setanon_dagster.gate.publish import ReleaseSpec, StageFiles, publish
+from setanon_dagster.gate.publish import publish
+from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles
 
 K = 3
 CLUSTERS = ("name", "user", "words")

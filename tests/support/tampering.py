@@ -1,5 +1,5 @@
 """Releases with one random change each, which the verifier must refuse: file, ledger, certificate,
-data sheet and folder."""
+data sheet, signature and folder."""
 
 import json
 import random
@@ -21,6 +21,8 @@ from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.storage.parquet import write_parquet
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import verify_folder
+from setanon_dagster.verifier.signature import SIGNATURE
+from support.signing import own_key, public_keys
 
 K = 3
 NAME = "trial"
@@ -65,6 +67,16 @@ class Tampered:
     """Whether the certificate has the digest before the change of the rows."""
 
     codec: str = "zstd"
+
+    signer: int | None = None
+    """Number of the key that signs; 1 is that of the publisher. A signed release is verified with
+    the key of the publisher, as by a reader, who has no private folder."""
+
+    signs_changes: bool = False
+    """Whether the changed certificate is signed, not the one before the changes."""
+
+    sign: object = None
+    """A function that changes the signature; None if there is no change."""
 
 
 def good_release(form):
@@ -119,6 +131,7 @@ def write_release(root, parts, verdict):
     staged.rename(folder)
     private.mkdir()
     (private / "certificate.json").write_text(files.exact)
+    _sign(folder, parts, final=False)
     write_table(private / "ledger.parquet", ["thread_id", "user"], parts.ledger)
     for name, content in parts.files.items():
         if content is None:
@@ -132,9 +145,18 @@ def write_release(root, parts, verdict):
         text = (folder / name).read_text()
         (folder / name).write_text(change(text))
         assert (folder / name).read_text() != text
+    _sign(folder, parts, final=True)
     if parts.missing:
         (folder / parts.missing).unlink()
     return folder, private
+
+
+def _sign(folder, parts, *, final):
+    """Write the signature, before or after the changes of the certificate."""
+    if parts.signer is None or parts.signs_changes is not final:
+        return
+    signature = own_key(parts.signer).sign((folder / "certificate.json").read_bytes())
+    (folder / SIGNATURE).write_bytes(parts.sign(signature) if parts.sign else signature)
 
 
 def verdict_of_good(root, form):
@@ -145,11 +167,15 @@ def verdict_of_good(root, form):
     return verify_file(root / "t.parquet", K, root / "l.parquet", format=form, cores=1)
 
 
-def refused(folder, private):
-    """Whether the verifier refuses a release folder, by a verdict or by one of its errors."""
+def refused(folder, private, *, signed=False):
+    """Whether the verifier refuses a release folder, by a verdict or by one of its errors.
+
+    A signed release is verified with the key of the publisher, and without its private folder.
+    """
+    compared = {"keys": public_keys()} if signed else {"private": private}
     try:
         return not verify_folder(
-            folder, private=private, data_sheet=datasheet, version=setanon_version()
+            folder, **compared, data_sheet=datasheet, version=setanon_version()
         ).ok
     except SetanonError:
         return True
@@ -384,17 +410,59 @@ def change_sheet(t, r):
 
 
 def foreign_file(t, r):
-    name = r.choice(["ledger.parquet", "notes.txt", ".hidden", "threads.parquet.part", "folder"])
+    name = r.choice(
+        ["ledger.parquet", "notes.txt", ".hidden", "threads.parquet.part", "folder", SIGNATURE]
+    )
     t.files[name] = None if name == "folder" else b"u1"
 
 
 def linked_file(t, r):
-    name = r.choice(["threads.parquet", "certificate.json", "DATASHEET.md", "latest"])
+    name = r.choice(["threads.parquet", "certificate.json", "DATASHEET.md", "latest", SIGNATURE])
     t.files[name] = "../private/ledger.parquet"
 
 
 def missing_file(t, r):
     t.missing = r.choice(["threads.parquet", "certificate.json", "DATASHEET.md"])
+
+
+# Changes of a signed release; the reader has the key of the publisher.
+
+
+def change_signed_certificate(t, r):
+    t.signer = 1
+    change_certificate(t, r)
+
+
+def change_signed_sheet(t, r):
+    t.signer = 1
+    change_sheet(t, r)
+
+
+def sign_with_another_key(t, r):
+    """Whoever changes a certificate can sign it, with a key of their own."""
+    t.signer, t.signs_changes = 2, True
+    if r.random() < 0.5:
+        t.changes.append(("certificate.json", lambda text: text.replace("user", "record", 1)))
+
+
+def change_signature(t, r):
+    t.signer = 1
+    place = r.randrange(64)
+    t.sign = r.choice(
+        [
+            lambda data: (
+                data[:place] + bytes([data[place] ^ 1 << r.randrange(8)]) + data[place + 1 :]
+            ),
+            lambda data: data[:place],
+            lambda data: data + b"u1",
+            lambda _: bytes(64),
+            lambda data: data[32:] + data[:32],
+        ]
+    )
+
+
+def drop_signature(t, _):
+    t.signer, t.missing = 1, SIGNATURE
 
 
 ROWS = [change_word, wrong_text, wrong_id, drop_thread, unlisted_thread, swap_rows, other_columns,
@@ -404,10 +472,12 @@ LIST_ROWS = [reverse_words, repeat_query, drop_last_query, drop_first_query, swa
 LEDGER = [merge_users, drop_entry, repeat_entry, null_entry, foreign_entry]
 FOLDER = [change_certificate, change_text_of_certificate, change_sheet, foreign_file, linked_file,
           missing_file]  # fmt: skip
+SIGNED = [change_signed_certificate, change_signed_sheet, sign_with_another_key, change_signature,
+          drop_signature]  # fmt: skip
 CHANGES = {
-    "queries": [*ROWS, *LIST_ROWS, wrong_position, *LEDGER, *FOLDER],
-    "edited": [*ROWS, wrong_position, *LEDGER, *FOLDER],
-    "sets": [*ROWS, *LEDGER, *FOLDER],
+    "queries": [*ROWS, *LIST_ROWS, wrong_position, *LEDGER, *FOLDER, *SIGNED],
+    "edited": [*ROWS, wrong_position, *LEDGER, *FOLDER, *SIGNED],
+    "sets": [*ROWS, *LEDGER, *FOLDER, *SIGNED],
 }
 """The changes that the verifier must refuse, by format. In "edited", lists may be of one user."""
 
@@ -421,4 +491,5 @@ def tampered_releases(root, count, seed=0):
         form, change = kinds[number % len(kinds)]
         parts = good_release(form)
         change(parts, generator)
-        yield form, change.__name__, refused(*write_release(root / "r", parts, verdicts[form]))
+        folders = write_release(root / "r", parts, verdicts[form])
+        yield form, change.__name__, refused(*folders, signed=change in SIGNED)
