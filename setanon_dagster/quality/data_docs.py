@@ -1,4 +1,4 @@
-"""Data Docs: static pages of the results of Great Expectations, an index and one page per check.
+"""Data Docs: static pages of the results of Great Expectations, indexes and one page per check.
 
 Great Expectations' own pages load scripts, styles and a logo from six public servers, and are hard
 to read without them. Private pages must not run scripts or send requests.
@@ -13,12 +13,19 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from setanon_core.errors import SetanonError
+from setanon_dagster.storage.atomic import atomic_write
 from setanon_dagster.storage.folders import private_folder
-from setanon_dagster.storage.temporary import temporary_folder
+from setanon_dagster.storage.temporary import lock_exclusively, temporary_folder
 
 INDEX: Final = "index.html"
 FAILED: Final = "~failed"
 """Appended to the folder of the last failed run; no name of a partition contains it."""
+
+ALL: Final = "all"
+"""Folder of a release without partitions."""
+
+TIME: Final = "%Y-%m-%d %H:%M UTC"
 
 PAGE: Final = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -28,9 +35,9 @@ PAGE: Final = Template("""<!doctype html>
 <title>$title</title>
 <style>
  :root { color-scheme: light dark; --passed: light-dark(#176b2c, #7fd696);
-  --failed: light-dark(#b3261e, #ff9c93); --line: #8886; }
- body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 56rem;
-  padding: 0 1rem; }
+  --failed: light-dark(#b3261e, #ff9c93); --soft: light-dark(#57606a, #a3adb8); --line: #8886; }
+ body { background: Canvas; font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto;
+  max-width: 56rem; padding: 0 1rem; }
  h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
  table { border-collapse: collapse; margin: 1.5rem 0; width: 100%; }
  td, th { border-bottom: 1px solid var(--line); padding: .5rem 1rem .5rem 0; text-align: left;
@@ -38,11 +45,15 @@ PAGE: Final = Template("""<!doctype html>
  .counts td:last-child { font-variant-numeric: tabular-nums; text-align: right; }
  .counts { width: auto; }
  .passed, .failed { font-weight: 600; white-space: nowrap; } .passed { color: var(--passed); }
- .failed { color: var(--failed); } .note { opacity: .8; }
+ .failed { color: var(--failed); } .note { color: var(--soft); }
  @media (max-width: 40rem) {
-  .checks thead { display: none; } .checks tr { display: block; padding: .75rem 0;
+  .checks, .checks tbody { display: block; } .checks thead { display: none; }
+  .checks tr { display: block; padding: .75rem 0;
    border-bottom: 1px solid var(--line); }
-  .checks td { border: 0; display: block; padding: 0; } }
+  .checks td { border: 0; display: block; padding: 0; }
+  .failed { overflow-wrap: anywhere; white-space: normal; } }
+ @media print { :root { color-scheme: light; } body { font-size: 10pt; margin: 0; max-width: none; }
+  tr { break-inside: avoid; } td, th { padding: .2rem 1rem .2rem 0; } }
 </style></head>
 <body><main>
 $body</main></body></html>
@@ -56,7 +67,7 @@ class CheckOutcome:
     passed: bool
     counts: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
-    """Class of the exception; its message may contain data."""
+    """Our own error message, or the class of another exception, whose message may contain data."""
 
     page: Path | None = None
     """Index of the Data Docs of the run."""
@@ -64,7 +75,8 @@ class CheckOutcome:
     @classmethod
     def of_error(cls, error: Exception) -> "CheckOutcome":
         """A check that could not run has failed."""
-        return cls(passed=False, error=type(error).__name__)
+        message = str(error) if isinstance(error, SetanonError) else type(error).__name__
+        return cls(passed=False, error=message)
 
     @property
     def result(self) -> str:
@@ -98,9 +110,12 @@ class DataDocs:
 def write_data_docs(
     docs: DataDocs, outcomes: Mapping[str, CheckOutcome], descriptions: Mapping[str, str]
 ) -> None:
-    """Write an index and one page per check; replace those of the last run with this result."""
+    """Write an index and one page per check; replace those of the last run with this result.
+
+    The index of the release, in the folder above, has one line per partition and result.
+    """
     target = docs.index(outcomes).parent
-    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    when = f"{datetime.now(UTC):{TIME}}"
     others = {docs.folder: "the last run that passed", docs.failed: "the last run that failed"}
     del others[target]
     with temporary_folder(private_folder(target.parent)) as folder:
@@ -111,12 +126,34 @@ def write_data_docs(
         for check, outcome in outcomes.items():
             body = "".join(_check(docs.name, when, check, outcome, descriptions[check]))
             _write(pages / f"{check}.html", f"{_spaced(check)}: {docs.name}", body)
-        shutil.rmtree(target, ignore_errors=True)
-        pages.rename(target)
+        # Partitions may be checked at the same time: the last index must list all of them.
+        with lock_exclusively(target.parent):
+            shutil.rmtree(target, ignore_errors=True)
+            pages.rename(target)
+            with atomic_write(target.parent / INDEX) as file:
+                _write(file, f"Checks of {target.parent.name}", "".join(_runs(target.parent)))
 
 
 def _write(path: Path, title: str, body: str) -> None:
     path.write_text(PAGE.substitute(title=escape(title), body=body), encoding="utf-8")
+
+
+def _runs(release: Path) -> Iterator[str]:
+    """The index of a release: partition, result and date of each run, the last partition first."""
+    runs = [(page.parent.name, page.stat().st_mtime) for page in release.glob(f"*/{INDEX}")]
+    yield f"<h1>Checks of {escape(release.name)}</h1>\n"
+    yield '<table class="checks"><thead><tr><th>Part of the data</th><th>Last run</th><th>Date</th>'
+    yield "</tr></thead><tbody>\n"
+    for folder, at in sorted(runs, key=lambda run: (run[0].removesuffix(FAILED), run[1]))[::-1]:
+        part = folder.removesuffix(FAILED)
+        name = "complete source" if part == ALL else part
+        result = "failed" if folder.endswith(FAILED) else "passed"
+        yield f'<tr><td><a href="{escape(folder)}/{INDEX}">{escape(name)}</a></td>'
+        yield f'<td><span class="{result}">{result}</span></td>'
+        yield f"<td>{datetime.fromtimestamp(at, UTC):{TIME}}</td></tr>\n"
+    yield "</tbody></table>\n"
+    yield '<p class="note">The last run that passed, and the last run that failed, of each part. '
+    yield "These pages are private.</p>\n"
 
 
 def _index(
@@ -128,11 +165,12 @@ def _index(
 ) -> Iterator[str]:
     failed = sum(not outcome.passed for outcome in outcomes.values())
     verdict = f"{failed} of {len(outcomes)} checks failed" if failed else "All checks passed"
+    yield f'<p><a href="../{INDEX}">All checks of this release</a></p>\n'
     yield f"<h1>Checks of {escape(name)}</h1>\n"
     yield f'<p><span class="{"failed" if failed else "passed"}">{verdict}</span>, {when}</p>\n'
     yield '<table class="checks"><thead><tr><th>Check</th><th>Result</th><th>What is promised</th>'
     yield "</tr></thead><tbody>\n"
-    for check, outcome in outcomes.items():
+    for check, outcome in sorted(outcomes.items(), key=lambda each: each[1].passed):
         link = f'<a href="{escape(check)}.html">{escape(_spaced(check))}</a>'
         yield f"<tr><td>{link}</td><td>{_result(outcome)}</td>"
         yield f"<td>{escape(descriptions[check])}</td></tr>\n"
@@ -140,8 +178,9 @@ def _index(
     for folder, run in others.items():
         if (folder / INDEX).is_file():
             yield f'<p><a href="../{escape(folder.name)}/{INDEX}">Data Docs of {run}</a></p>\n'
-    yield '<p class="note">Validated by Great Expectations. The release is verified again, on disk,'
-    yield " before it is published. These pages are private.</p>\n"
+    yield '<p class="note">Validated by Great Expectations. If a check fails, the run stops before '
+    yield "publication; otherwise the release is verified again, on disk, before it is published. "
+    yield "These pages are private.</p>\n"
 
 
 def _check(

@@ -222,8 +222,8 @@ class ExpectEveryRowToBeAccountedFor(CountsExpectation):
         unexplained = (batch["input_rows"] - batch["kept"] - batch["set_aside"]).abs().sum()
         return {
             "input_rows": int(batch["input_rows"].iloc[0]),
-            "kept": int(batch["kept"].iloc[-1]),
-            "set_aside": int(batch["set_aside"].sum()),
+            "published_threads": int(batch["kept"].iloc[-1]),
+            "withdrawn_threads": int(batch["set_aside"].sum()),
             "violations": int(unexplained) + len(batch) - batch["stage"].nunique(),
         }
 

@@ -9,7 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from setanon_core.params import Format
-from setanon_dagster.quality.release_tables import create_release_tables, create_row_counts
+from setanon_dagster.quality.release_tables import (
+    count_malformed,
+    create_release_tables,
+    create_row_counts,
+)
 from setanon_dagster.stages.cost_report import TOTAL
 from setanon_dagster.verifier.keyword_owners import owners_per_keyword
 from setanon_dagster.verifier.ledger_entries import count_wrong_entries
@@ -72,6 +76,7 @@ def entry_counts(connection: Connection, form: Format) -> "pd.DataFrame":
     """
     create_release_tables(connection, form)
     wrong_users = count_wrong_entries(connection)["wrong_users"]
+    malformed = count_malformed(connection, form)
     no_position = "false" if form == "sets" else "position IS NULL"
     return connection.execute(
         f"""
@@ -83,8 +88,7 @@ def entry_counts(connection: Connection, form: Format) -> "pd.DataFrame":
             (SELECT least(count(*) + (SELECT threads FROM row_counts)
                     - (SELECT count(*) FROM release_threads), count(DISTINCT thread))
                 FROM ledger) AS distinct_entries,
-            (SELECT coalesce(sum(malformed), 0)::BIGINT FROM groups)
-                + (SELECT wrong_groups FROM row_counts)
+            {malformed} + (SELECT wrong_groups FROM row_counts)
                 + (SELECT count(*) FROM anonymized_threads WHERE {no_position}) AS malformed,
             -- Threads without an entry, entries without a thread, entries with a wrong user.
             (SELECT count(*) - count(thread) FROM release_threads)

@@ -4,30 +4,38 @@ The connection has the stages as views. The rules for sets and users are the ver
 """
 # ruff: noqa: S608 - statements are built from constants and from SQL of the verifier
 
+from itertools import pairwise
 from typing import Final
 
 from setanon_core.params import FORMATS, Format
 from setanon_core.ranges import check_choice
 from setanon_dagster.verifier.release_format import (
-    KEYWORD_LIST,
     SET_OF_SPELLING,
     SPELLED_LIST,
     has_empty_keyword,
     is_not_a_sorted_set,
     layout_of,
     rows_with_previous,
-    sets_of_spellings,
     sorted_thread_spellings,
     thread_spellings,
 )
 from setanon_dagster.verifier.sql import Connection, execute, query_counts
-from setanon_dagster.verifier.user_groups import users_per_set
+from setanon_dagster.verifier.user_groups import create_groups
 
 MALFORMED_SPELLING: Final = {
-    "queries": f"{has_empty_keyword(SPELLED_LIST['queries'])} AS malformed_spelling",
-    "sets": f"{is_not_a_sorted_set(SPELLED_LIST['sets'])} AS malformed_spelling",
+    "queries": has_empty_keyword(SPELLED_LIST["queries"]),
+    "sets": is_not_a_sorted_set(SPELLED_LIST["sets"]),
 }
-"""Readers must split a published text into the keywords that were counted."""
+"""SQL conditions: readers would split a published text into other keywords than were counted."""
+
+SPELLING_TYPES: Final = {"queries": "VARCHAR", "sets": "VARCHAR[]"}
+
+THREADS_AT_ONCE: Final = 2_000_000
+"""Threads that are joined at once: more would need more memory than the default limit."""
+
+HAS_RELEASE_TABLES: Final = (
+    "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'groups' AND temporary"
+)
 
 ROW_KEY: Final = {"queries": "(thread, position)", "sets": "thread"}
 """The key of a row."""
@@ -77,41 +85,66 @@ def _is_unsorted(connection: Connection) -> bool:
 
 
 def create_release_tables(connection: Connection, form: Format) -> None:
-    """Create the tables `row_counts`, `release_threads`, `groups` and `lists`.
+    """Create the tables `row_counts`, `release_threads`, `groups` and `lists`, once.
 
-    `release_threads` has one row per published thread and ledger entry. `groups` has per set: its
-    users and threads; `typed`, the threads that the source has; `retained`, the keywords of the
-    set that their users typed in these threads; `malformed`, the threads with a malformed text.
-    `lists` has the users and threads per list of queries; it is empty for "sets".
+    `release_threads` has one row per published thread and ledger entry: `typed`, whether the source
+    has the thread; `retained`, how many of its published keywords its user typed. `groups` has the
+    threads, users and these sums per set, `lists` those per list of queries, with its set.
     """
+    if query_counts(connection, HAS_RELEASE_TABLES)["n"]:
+        return
     create_row_counts(connection, form)
     layout = layout_of(form)
-    if _is_unsorted(connection):
-        spellings = thread_spellings(layout, STAGE_ROWS)
-    else:
-        spellings = sorted_thread_spellings(layout, STAGE_ROWS)
     execute(
         connection,
-        f"""CREATE TEMP TABLE IF NOT EXISTS release_threads AS
-        SELECT ledger.thread, "user", spelling
-        FROM ({spellings}) AS published LEFT JOIN ledger ON ledger.thread = published.thread_id""",
+        f"""CREATE OR REPLACE TEMP TABLE release_threads
+        (thread BIGINT, "user" VARCHAR, spelling {SPELLING_TYPES[layout]},
+            typed BOOLEAN, retained BIGINT)""",
     )
-    lists = f"""SELECT spelling AS keywords, "user" FROM release_threads
-        WHERE {layout == "queries"}"""
-    execute(connection, f"CREATE TEMP TABLE IF NOT EXISTS lists AS {users_per_set(lists, {})}")
-    sets = sets_of_spellings("release_threads", SET_OF_SPELLING[layout], MALFORMED_SPELLING[layout])
-    members = f"""SELECT sets.keywords, release_threads."user", clusters.words,
-            coalesce(malformed_spelling, true) AS malformed
-        FROM release_threads LEFT JOIN ({sets}) AS sets USING (spelling)
-        LEFT JOIN clusters USING (thread)"""
-    keywords = KEYWORD_LIST[layout]
-    sums = {
-        "typed": "count(words)",
-        "retained": f"""sum(len(list_filter({keywords},
-            lambda keyword: list_contains(words, keyword))))""",
-        "malformed": "count(*) FILTER (malformed)",
-    }
-    execute(
+    spellings = thread_spellings if _is_unsorted(connection) else sorted_thread_spellings
+    for condition in _thread_ranges(connection):
+        rows = f"({STAGE_ROWS[1:-1]} WHERE {condition})"
+        execute(
+            connection,
+            f"""INSERT INTO release_threads
+            SELECT ledger.thread, "user", spelling, words IS NOT NULL,
+                coalesce(len(list_filter(list_distinct({SPELLED_LIST[layout]}),
+                    lambda keyword: list_contains(words, keyword))), 0)
+            FROM ({spellings(layout, rows)}) AS published
+            LEFT JOIN (SELECT thread, "user" FROM ledger WHERE {condition}) AS ledger
+                ON ledger.thread = published.thread_id
+            LEFT JOIN (SELECT thread, words FROM clusters WHERE {condition}) AS clusters
+                ON clusters.thread = ledger.thread""",
+        )
+    create_groups(
         connection,
-        f"CREATE TEMP TABLE IF NOT EXISTS groups AS {users_per_set(members, sums)}",
+        'SELECT spelling, "user", typed, retained FROM release_threads',
+        SET_OF_SPELLING[layout],
+        {"typed": "count(*) FILTER (typed)", "retained": "sum(retained)"},
     )
+
+
+def count_malformed(connection: Connection, form: Format) -> int:
+    """Count the threads whose text readers would not split into the keywords that were counted."""
+    malformed = MALFORMED_SPELLING[layout_of(form)]
+    return query_counts(
+        connection,
+        f"SELECT coalesce(sum(threads), 0) AS n FROM lists WHERE ({malformed}) IS NOT FALSE",
+    )["n"]
+
+
+def _thread_ranges(connection: Connection) -> list[str]:
+    """SQL conditions that split the thread numbers: joins of one range at a time bound memory."""
+    counts = query_counts(
+        connection,
+        """SELECT count(*) AS threads, coalesce(min(thread), 0) AS low,
+            coalesce(max(thread), 0) AS high FROM clusters""",
+    )
+    n = counts["threads"] // THREADS_AT_ONCE + 1
+    width = (counts["high"] - counts["low"]) // n + 1
+    bounds = [counts["low"] + width * number for number in range(1, n)]
+    if not bounds:
+        return ["true"]
+    first = f"(thread IS NULL OR thread < {bounds[0]})"
+    between = [f"thread >= {low} AND thread < {high}" for low, high in pairwise(bounds)]
+    return [first, *between, f"thread >= {bounds[-1]}"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from setanon_dagster.config import ReleaseConfig
-from setanon_dagster.gate.publish import Published
+from setanon_dagster.gate.release_spec import Published
 from setanon_dagster.quality.stage_views import open_stages
 from setanon_dagster.report.comparison import sweep_totals, table_utility
 from setanon_dagster.report.counts import group_sizes, losses, rounds

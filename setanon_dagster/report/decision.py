@@ -4,6 +4,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,15 @@ class Decision:
     at: str
     policy: str = ""
     note: str = ""
+
+    @property
+    def when(self) -> str:
+        """The time in UTC, to the minute; the stored text if it is not a time with a zone."""
+        with suppress(ValueError):
+            at = datetime.fromisoformat(self.at)
+            if at.tzinfo is not None:
+                return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return self.at
 
 
 def read_decision(folder: Path) -> Decision | None:

@@ -15,36 +15,17 @@ from setanon_dagster.report.release_facts import (
     worst_chance,
 )
 from setanon_dagster.report.tables import NONE, UNKNOWN, Table, count, percentage, share
+from setanon_dagster.report.terms import nouns
 
 Line = tuple[str, str]
 
 FIRST_PAGE_WORDS: Final = 6
 """Words of each kind on the first page."""
 
+NOT_SOUGHT: Final = "not looked for"
+
 MAX_SOURCE: Final = 80
 """Characters of the name of the source: the end of a long path is shown."""
-
-COMPARED: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
-    ("k", "k", count),
-    ("people", "people in the source", count),
-    ("rows", "queries of the source", count),
-    ("published_people", "people in the release", share),
-    ("published_threads", "published threads", count),
-    ("withdrawn", "threads withdrawn", share),
-    ("retained", "keywords retained", share),
-    ("chance_of_people", "average chance, over people", share),
-)
-"""Figures that are compared with the earlier release: key, name, and how it is written."""
-
-
-def listed(report: Report) -> str:
-    """What users share: lists of queries, or sets."""
-    return "set" if report.certificate["format"] == "sets" else "list"
-
-
-def people(report: Report) -> str:
-    """Who is counted up to k."""
-    return "records" if report.certificate["unit"] == "record" else "people"
 
 
 def chance(value: float) -> str:
@@ -56,24 +37,37 @@ def chance(value: float) -> str:
     return f"{ceil(1000 * value - 1e-9) / 10:.1f}%"
 
 
+COMPARED: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
+    ("k", "k", count),
+    ("chance_of_people", "average chance, over {0.people}", chance),
+    ("people", "{0.people} in the source", count),
+    ("rows", "{0.rows} of the source", count),
+    ("published_people", "{0.people} in the release", share),
+    ("published_threads", "published {0.threads}", count),
+    ("withdrawn", "{0.threads} withdrawn", share),
+    ("retained", "{0.keywords} retained", share),
+)
+"""Figures that are compared with the earlier release: key, name, and how it is written."""
+
+
 def data_lines(report: Report) -> Iterator[Line]:
     """What was read: source, period, people, rows, lines set aside, encoding."""
-    facts, who = report.facts, people(report)
+    facts, words = report.facts, nouns(report)
     if facts is None:
         return
-    is_log = facts.first is not None or report.certificate["format"] != "sets"
+    if day := report.certificate.get("published"):
+        yield "Verified on", day
     yield (
         "Source",
         facts.source if len(facts.source) <= MAX_SOURCE else f"…{facts.source[-MAX_SOURCE:]}",
     )
-    yield (
-        "Period",
-        f"{facts.first:%Y-%m-%d %H:%M} to {facts.last:%Y-%m-%d %H:%M}"
-        if facts.first
-        else "no times",
-    )
-    yield who.capitalize(), count(facts.people)
-    yield ("Queries" if is_log else "Items in all records"), count(facts.rows)
+    if facts.first is None:
+        yield "Times", "none"
+    else:
+        yield "First time", f"{facts.first:%Y-%m-%d %H:%M} UTC"
+        yield "Last time", f"{facts.last:%Y-%m-%d %H:%M} UTC"
+    yield words.people.capitalize(), count(facts.people)
+    yield words.rows.capitalize(), count(facts.rows)
     yield "Lines set aside", _set_aside(facts)
     encodings = () if facts.counts is None else facts.counts.encodings
     yield "Encoding", ", ".join(encodings) or "not a text file, or not recorded"
@@ -96,69 +90,67 @@ def _set_aside(facts: ReleaseFacts) -> str:
 
 def risk_lines(report: Report) -> Iterator[Line]:
     """How likely a reader who knows a published list guesses whose it is."""
-    facts, who, what = report.facts, people(report), listed(report)
+    facts, words = report.facts, nouns(report)
     if facts is None:
         return
-    sharing = facts.sharing
+    sharing, who, what = facts.sharing, words.people, words.lists
     least = min((each.users for each in sharing), default=0)
     lists = sum(each.lists for each in sharing)
-    exactly = lists_of_exactly(sharing, report.k)
+    fewer = sum(each.lists for each in sharing if each.users < report.k)
     yield "Worst case", f"1 in {count(least)} ({chance(worst_chance(sharing))})"
-    yield f"Average over {what}s", chance(mean_chance_of_lists(sharing))
+    yield f"Average over {what}", chance(mean_chance_of_lists(sharing))
     yield f"Average over {who}", chance(mean_chance_of_people(sharing))
+    if fewer:
+        yield f"{what.capitalize()} of fewer than {report.k} {who}", _part(fewer, lists)
     yield (
-        f"{what.capitalize()}s of exactly {report.k} {who}",
-        f"{count(exactly)} of {count(lists)} ({percentage(exactly, lists)})",
+        f"{what.capitalize()} of exactly {report.k} {who}",
+        _part(lists_of_exactly(sharing, report.k), lists),
     )
-    yield (
-        f"{who.capitalize()} in the release",
-        (
-            f"{count(facts.published_people)} of {count(facts.people)} "
-            f"({percentage(facts.published_people, facts.people)})"
-        ),
-    )
+    yield f"{who.capitalize()} in the release", _part(facts.published_people, facts.people)
 
 
 def loss_lines(report: Report) -> Iterator[Line]:
     """What the release lacks, compared with the source."""
-    cost, facts = report.cost, report.facts
-    yield "Keywords retained", f"{share(cost['retained'])} of {count(cost['keywords'])}"
+    cost, facts, words = report.cost, report.facts, nouns(report)
     yield (
-        "Threads withdrawn",
-        (
-            f"{count(cost['withdrawals'])} of {count(cost['threads'])} "
-            f"({percentage(cost['withdrawals'], cost['threads'])})"
-        ),
+        f"{words.keywords.capitalize()} retained",
+        f"{share(cost['retained'])} of {count(cost['keywords'])}",
+    )
+    yield (
+        f"{words.threads.capitalize()} withdrawn",
+        _part(cost["withdrawals"], cost["threads"]),
     )
     if facts is not None and report.certificate["format"] != "sets":
-        yield (
-            "Query rows that stay",
-            (
-                f"{count(facts.published_rows)} of {count(facts.rows)} "
-                f"({percentage(facts.published_rows, facts.rows)})"
-            ),
-        )
+        yield "Queries published", _part(facts.published_rows, facts.rows)
 
 
 def comparison_table(report: Report) -> Table:
     """Figures of the earlier release and of this one."""
     old = {} if report.earlier is None else report.earlier.figures
-    new = decision_figures(report.certificate, report.facts)
+    new, words = decision_figures(report.certificate, report.facts), nouns(report)
     return Table(
         "Figures of both releases",
         ("", "earlier", "this"),
         tuple(
-            (name, *(write(side[key]) if key in side else NONE for side in (old, new)))
+            (
+                name.format(words),
+                *(write(side[key]) if key in side else NONE for side in (old, new)),
+            )
             for key, name, write in COMPARED
         ),
     )
 
 
+def _part(part: int, total: int) -> str:
+    return f"{count(part)} of {count(total)} ({percentage(part, total)})"
+
+
 def personal_lines(report: Report) -> Iterator[tuple[PersonalWords, str, str]]:
     """Per kind of personal-looking word: the words, their name and number, and the rarest."""
-    for each in () if report.personal is None else report.personal.words:
-        if each.kind == "name" and not report.personal.capitalized:  # type: ignore[union-attr]
-            yield each, KINDS["name"], UNKNOWN
+    search = report.personal
+    for each in () if search is None else search.words:
+        if each.kind == "name" and search is not None and not search.capitalized:
+            yield each, KINDS["name"], NOT_SOUGHT if search.capitalized is None else UNKNOWN
         else:
             yield each, KINDS[each.kind], count(each.count)
 
@@ -177,5 +169,5 @@ def personal_limits(report: Report) -> str:
         return "The source has no capital letters, so names cannot be recognized."
     return (
         f"{share(search.capitalized)} of the queries have a capital letter; names in other queries "
-        f"cannot be recognized. Rare: fewer than {RARE * report.k} {people(report)}."
+        f"cannot be recognized. Rare: fewer than {RARE * report.k} {nouns(report).people}."
     )

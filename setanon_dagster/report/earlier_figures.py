@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from setanon_dagster.gate.waiting import WAITING
+from setanon_dagster.gate.waiting import is_waiting
 from setanon_dagster.report.release_facts import (
     ReleaseFacts,
     mean_chance_of_lists,
@@ -76,7 +76,7 @@ def find_earlier(release: Path, name: str) -> EarlierRelease | None:
             continue
         with suppress(OSError, ValueError, KeyError, TypeError):
             # A release that waits for approval, or was rejected, is not published.
-            if not any((folder / each).exists() for each in (UNPUBLISHED, WAITING)):
+            if not is_waiting(folder) and not (folder / UNPUBLISHED).exists():
                 order = (match["part"] or "", written.stat().st_mtime_ns, folder.name)
                 found.append((order, EarlierRelease(folder.name, _read_figures(folder))))
     return max(found, key=lambda each: each[0])[1] if found else None

@@ -1,17 +1,9 @@
-"""Figures of a report with their captions; inline SVG or PNG, None if matplotlib is not installed.
+"""Figures of a report with their captions, which are computed from the numbers of the report."""
 
-Captions are computed from the numbers of the report.
-"""
-
-import re
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from importlib.util import find_spec
-from io import BytesIO, StringIO
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from setanon_dagster.report.drawing import Look
 from setanon_dagster.report.model import Report, SweepPoint
 from setanon_dagster.report.tables import count, percentage, share, size_bins
 from setanon_dagster.report.wording import CAUSES, SHORT_CAUSES, cause, printable
@@ -19,61 +11,20 @@ from setanon_dagster.report.wording import CAUSES, SHORT_CAUSES, cause, printabl
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True, slots=True)
-class Palette:
-    """Colors of a figure by purpose; the field names are CSS variables of the page."""
-
-    ink: str
-    soft: str
-    line: str
-    first: str
-    second: str
-
-
-FigureFunction = Callable[[Report, Palette], "Figure"]
-
-PLACEHOLDERS: Final = Palette("#fe0101", "#fe0102", "#fe0103", "#fe0104", "#fe0105")
-"""Unused colors; in an inline SVG each is replaced by the CSS variable of its field."""
-
-LIGHT: Final = Palette("#1b1f24", "#57606a", "#c3cad2", "#0a57a4", "#a63d00")
-"""Colors for a white background."""
-
-WIDTH: Final = 7.2
-"""Inches."""
-
 LINE_STYLES: Final = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
 """Marker and dashes of each line, so that lines do not differ by color alone."""
 
+DIGIT: Final = 6.5
+"""Width of a digit of a label, in points; other characters are not wider on average."""
 
-def can_draw() -> bool:
-    """Whether matplotlib is installed."""
-    return find_spec("matplotlib") is not None
-
-
-def as_svg(draw: FigureFunction, report: Report, name: str) -> str | None:
-    """Figure as inline SVG with the colors of the page; None without matplotlib."""
-    if not can_draw():
-        return None
-    with _style(PLACEHOLDERS):
-        return _inline_svg(draw(report, PLACEHOLDERS), name)
+GAP: Final = 4
+"""Least distance of two labels, in points."""
 
 
-def as_png(draw: FigureFunction, report: Report) -> str | None:
-    """Figure on white as a base64 PNG; None without matplotlib."""
-    if not can_draw():
-        return None
-    with _style(LIGHT):
-        buffer = BytesIO()
-        draw(report, LIGHT).savefig(
-            buffer, format="png", dpi=96, facecolor="white", metadata={"Software": None}
-        )
-    return b64encode(buffer.getvalue()).decode("ascii")
-
-
-def sweep_figure(report: Report, palette: Palette) -> "Figure":
+def sweep_figure(report: Report, look: Look) -> "Figure":
     """Share retained against k: one line per method, and the upper bound."""
-    figure, axes = _axes(3.4)
+    figure, axes = _axes(look, 3.4 if look.narrow else 3.0)
+    palette = look.palette
     methods = list(dict.fromkeys(point.method for point in report.sweep))
     colors = (palette.first, palette.second, palette.ink, palette.soft)
     for index, method in enumerate(methods):
@@ -98,10 +49,27 @@ def sweep_figure(report: Report, palette: Palette) -> "Figure":
         xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=9,
     )  # fmt: skip
     axes.set(xlabel="k", ylabel="% of keywords retained", ylim=(0, 100))
-    axes.set_xticks(ks)
+    axes.set_xticks(spaced_ticks(ks, report.k, 72 * look.width - 60))
     axes.grid(visible=True)
-    figure.legend(loc="outside lower center", ncols=len(methods) + 1)
+    figure.legend(loc="outside lower center", ncols=1 if look.narrow else len(methods) + 1)
     return figure
+
+
+def spaced_ticks(ks: Sequence[int], k: int, width: float) -> list[int]:
+    """Values of k whose labels fit side by side on an axis of this width in points; k is one.
+
+    >>> spaced_ticks([2, 3, 5, 10, 19, 20], 19, 200)
+    [2, 3, 5, 10, 19]
+    """
+    scale = width / max(max(ks) - min(ks), 1)
+    chosen: list[int] = []
+    for each in dict.fromkeys([*({k} & {*ks}), *reversed(ks)]):
+        if all(
+            abs(each - other) * scale >= DIGIT * len(str(max(each, other))) + GAP
+            for other in chosen
+        ):
+            chosen.append(each)
+    return sorted(chosen)
 
 
 def sweep_caption(report: Report) -> str:
@@ -125,17 +93,19 @@ def upper_bounds(points: Sequence[SweepPoint]) -> dict[int, float]:
     return bounds
 
 
-def sizes_figure(report: Report, palette: Palette) -> "Figure":
-    """Groups, and threads in them, by users per group."""
+def sizes_figure(report: Report, look: Look) -> "Figure":
+    """Groups, and threads in them, by users per group: side by side, or one above the other."""
     bins = size_bins(report.sizes, report.k)
-    figure, (left, right) = _axes(0.8 + 0.3 * len(bins), columns=2)
-    for axes, name, color in (
-        (left, "groups", palette.first), (right, "threads", palette.second),
-    ):  # fmt: skip
-        values = [getattr(each, name) for each in bins]
-        _bars(axes, [each.label for each in bins], values, color)
+    height = 0.8 + 0.3 * len(bins)
+    figure, both = _axes(look, height * (2 if look.narrow else 1), panels=2)
+    labels, palette = [each.label for each in bins], look.palette
+    width = 72 * look.width / (1 if look.narrow else 2)
+    colors = {"groups": palette.first, "threads": palette.second}
+    for axes, (name, color) in zip(both, colors.items(), strict=True):
+        _bars(axes, width, labels, [getattr(each, name) for each in bins], color)
         axes.set_title(name, fontsize=10, loc="left")
-    left.set_ylabel(f"{report.certificate['unit']}s per group")
+    for axes in both if look.narrow else both[:1]:
+        axes.set_ylabel(f"{report.certificate['unit']}s per group")
     return figure
 
 
@@ -149,12 +119,13 @@ def sizes_caption(report: Report) -> str:
     )
 
 
-def losses_figure(report: Report, palette: Palette) -> "Figure":
+def losses_figure(report: Report, look: Look) -> "Figure":
     """Additions and deletions by cause."""
-    figure, axes = _axes(2.2)
+    figure, axes = _axes(look, 2.2)
     values = [getattr(report.losses, name) for name in SHORT_CAUSES]
-    _bars(axes, list(SHORT_CAUSES.values()), values, palette.first)
-    axes.patches[-1].set_facecolor(palette.second)  # additions; all other bars are deletions
+    labels = list(SHORT_CAUSES.values())
+    _bars(axes, 72 * look.width, labels, values, look.palette.first)
+    axes.patches[-1].set_facecolor(look.palette.second)  # additions; the others are deletions
     return figure
 
 
@@ -166,73 +137,36 @@ def losses_caption(report: Report) -> str:
     return f"The largest cause, with {percentage(counts[largest], total)} of the cost: {sentence}."
 
 
-def _axes(height: float, columns: int = 1) -> tuple["Figure", Any]:
+def _axes(look: Look, height: float, panels: int = 1) -> tuple["Figure", Any]:
+    """A figure with panels side by side; one above the other on a narrow screen."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    return figure, figure.subplots(1, columns, sharey=columns > 1)
+    figure = Figure(figsize=(look.width, height), layout="constrained")
+    shape = (panels, 1) if look.narrow else (1, panels)
+    return figure, figure.subplots(*shape, sharey=panels > 1 and not look.narrow)
 
 
-def _bars(axes: Any, labels: list[str], values: list[int], color: str) -> None:  # noqa: ANN401 - of matplotlib
-    """Horizontal bars from top to bottom, each labeled with its value."""
+def _bars(
+    axes: Any,  # noqa: ANN401 - of matplotlib
+    width: float,
+    labels: list[str],
+    values: list[int],
+    color: str,
+) -> None:
+    """Horizontal bars from top to bottom, each labeled with its value.
+
+    `width` is that of the axes with the labels on the left, in points.
+    """
     bars = axes.barh(range(len(labels)), values, color=color, height=0.7)
-    axes.bar_label(bars, [count(value) for value in values], padding=3, fontsize=9)
+    texts = [count(value) for value in values]
+    axes.bar_label(bars, texts, padding=3, fontsize=9)
     axes.set_yticks(range(len(labels)), labels)
     if not axes.yaxis_inverted():
         axes.invert_yaxis()
     axes.set_xticks([])
-    axes.set_xlim(0, 1.25 * max([*values, 1]))
+    # Room for the label of the longest bar, in what the labels on the left leave.
+    room = width - DIGIT * max(map(len, labels)) - 6 * GAP
+    longest = max(room - DIGIT * max(map(len, texts)) - GAP, room / 4)
+    axes.set_xlim(0, room / longest * max([*values, 1]))
     axes.spines["bottom"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-
-
-@contextmanager
-def _style(palette: Palette) -> Iterator[None]:
-    """Use our style instead of the user's matplotlib settings."""
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(
-            {
-                "svg.fonttype": "none",  # text stays text, in the font of the page
-                "svg.hashsalt": "setanon",
-                "text.parse_math": False,
-                "font.size": 10,
-                "text.color": palette.ink,
-                "axes.labelcolor": palette.ink,
-                "axes.edgecolor": palette.soft,
-                "xtick.color": palette.soft,
-                "ytick.color": palette.soft,
-                "xtick.labelcolor": palette.ink,
-                "ytick.labelcolor": palette.ink,
-                "axes.spines.top": False,
-                "axes.spines.right": False,
-                "axes.axisbelow": True,
-                "grid.color": palette.line,
-                "grid.linewidth": 0.6,
-                "legend.frameon": False,
-            }
-        )
-        yield
-
-
-def _inline_svg(figure: "Figure", name: str) -> str:
-    """SVG element without date, fonts and fixed colors; ids are prefixed with `name`.
-
-    Screen readers skip it: the caption describes the figure.
-    """
-    buffer = StringIO()
-    omitted = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    figure.savefig(buffer, format="svg", transparent=True, metadata=omitted)
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # Ids must be unique in the page, which has several figures.
-    text = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{name}-", text)
-    text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)
-    for variable, color in asdict(PLACEHOLDERS).items():
-        text = text.replace(color, f"var(--{variable})")
-    width, height = (72 * inches for inches in figure.get_size_inches())
-    head = f'<svg viewBox="0 0 {width:g} {height:g}" aria-hidden="true" focusable="false">'
-    return head + text[text.index(">") + 1 :].strip()

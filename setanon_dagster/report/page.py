@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from setanon_dagster.report import decision_lines, tables
+from setanon_dagster.report import decision_lines, tables, utility_tables
 from setanon_dagster.report.decision import Decision
+from setanon_dagster.report.drawing import FigureFunction, as_svg
 from setanon_dagster.report.figures import (
-    FigureFunction,
-    as_svg,
     losses_caption,
     losses_figure,
     sizes_caption,
@@ -17,9 +16,11 @@ from setanon_dagster.report.figures import (
     sweep_caption,
     sweep_figure,
 )
+from setanon_dagster.report.findings import findings, not_run, worst_first
 from setanon_dagster.report.model import Report, Word
 from setanon_dagster.report.personal_words import LISTED
 from setanon_dagster.report.tables import Table, count, factor, share
+from setanon_dagster.report.terms import definitions, nouns
 from setanon_dagster.report.wording import SHARING, not_promised, printable, promised
 from setanon_dagster.verifier.exposure import exposure_warning
 
@@ -58,7 +59,13 @@ def page(report: Report) -> str:
         verdict=report.verdict,
         digests=certificate["sha256"],
         tables=tables,
+        utility=utility_tables,
         lines=decision_lines,
+        nouns=nouns(report),
+        definitions=definitions(report),
+        attacks=worst_first(report),
+        findings=[each.line for each in findings(report)],
+        not_run=not_run(report),
         sharing=SHARING,
         personal_words=[line for line in decision_lines.personal_lines(report) if line[0].listed],
         most_listed=LISTED,

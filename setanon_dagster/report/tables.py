@@ -1,11 +1,10 @@
 """Tables of a report, shown on its page and in the Dagster UI."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Final
 
-from setanon_core.utility.measures import UtilityMeasure
 from setanon_dagster.report.model import GroupSize, Report
 from setanon_dagster.report.wording import CAUSES, cause, factor_text, round_name
 from setanon_dagster.risk.attack_result import AttackResult, has_paper
@@ -169,59 +168,22 @@ def losses_table(report: Report) -> Table:
     )
 
 
-MAIN_MEASURES: Final[Mapping[str, str]] = {
-    "next query: hits at 5": "next query among 5 suggestions",
-    "completion of the first word: hits at 5": "query completed by 5 suggestions",
-    "changes: kept": "changes from query to query that remain",
-    "keywords: uses kept": "uses of keywords that remain",
-    "keywords: top 100": "100 most frequent keywords that stay so",
-    "frequent sets: top 100": "100 most frequent pairs and triples that stay so",
-    "rules: top 100, recall": "100 strongest rules that stay so",
-    "rules: top 100, confidence kept": "confidence of these rules that remains",
-    "items: uses kept": "uses of items that remain",
-    "items: top 100": "100 most frequent items that stay so",
-}
-"""The measures that are shown first, five of a log and five of baskets, in plain words."""
-
-
-def main_utility_table(report: Report) -> Table:
-    """The five main measures; the first five if none of them was measured."""
-    main = [each for each in report.utility if each.name in MAIN_MEASURES] or report.utility[:5]
-    return _utility_table("Utility in five lines", main, MAIN_MEASURES)
-
-
-def utility_table(report: Report) -> Table:
-    """All measures of the original, of this release, and of a release by the paper's method."""
-    return _utility_table("All measures", report.utility, {})
-
-
-def _utility_table(
-    caption: str, measures: Sequence[UtilityMeasure], names: Mapping[str, str]
-) -> Table:
-    return Table(
-        caption,
-        ("measure", "original", "this release", "paper's method"),
-        tuple(
-            (names.get(each.name, each.name),
-             *map(_value, (each.original, each.release, each.paper)))
-            for each in measures
-        ),
-    )  # fmt: skip
-
-
-def _value(value: float) -> str:
-    """A share as a percentage; a correlation too, so that all figures are rounded alike."""
-    return share(value) if isfinite(value) else NONE
-
-
 def risk_table(report: Report, result: AttackResult) -> Table:
-    """Figures of one attack; the paper's method has a column if the report compares with it."""
-    columns = ("raw log", "this release", "paper's method")
+    """Figures of one attack, the largest share of the release first.
+
+    The paper's method has a column if the report compares with it.
+    """
+    columns = ("original", "this release", "paper's method")
     shown = 3 if has_paper(report.risk) else 2
+    figures = result.figures
+    if all(each.unit == "share" for each in figures):  # scores and counts are not comparable
+        figures = tuple(
+            sorted(figures, key=lambda each: -each.release if isfinite(each.release) else inf)
+        )
     return Table(
         f"{result.name}: figures",
         ("figure", *columns[:shown]),
-        tuple((each.name, *each.cells[:shown]) for each in result.figures),
+        tuple((each.name, *each.cells[:shown]) for each in figures),
     )
 
 

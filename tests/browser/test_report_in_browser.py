@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
+from support.page_scripts import LOW_CONTRAST, OPEN_DETAILS
 from support.reports import SMALL, THREADS, VERDICT, certified
 
 from setanon_dagster.report.build import write_report
@@ -16,31 +17,6 @@ pytestmark = pytest.mark.slow
 COMPLETE = replace(SMALL, threads=THREADS)
 REFUSED = certified(COMPLETE, verdict={**VERDICT, "smallest_group": 2, "violations": 1})
 VIEWPORTS = {"desktop": (1280, 720), "phone": (360, 844)}
-
-LOW_CONTRAST = """(least) => {
-    const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-    const light = color => channels(color)
-        .map(c => c / 255).map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
-    const behind = element => {
-        for (let at = element; at; at = at.parentElement) {
-            const color = getComputedStyle(at).backgroundColor;
-            if (!/, 0\\)$/.test(color)) return color;
-        }
-        return "rgb(255, 255, 255)";
-    };
-    const hasText = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-    return [...document.body.querySelectorAll("*")]
-        .filter(each => hasText(each) && each.checkVisibility())
-        .map(each => {
-            const style = getComputedStyle(each);
-            const color = each.closest("svg") ? style.fill : style.color;
-            const [low, high] = [light(color), light(behind(each))].sort((a, b) => a - b);
-            return [each.tagName, each.textContent.trim(), (high + 0.05) / (low + 0.05)];
-        })
-        .filter(([, , ratio]) => !(ratio >= least));
-}"""
-"""Texts whose contrast with their background is less than `least`."""
 
 FOCUSED = """() => {
     const at = document.activeElement, box = at.getBoundingClientRect();
@@ -92,10 +68,11 @@ def test_verdict_is_visible_without_scrolling(opened, screenshots, device, schem
     assert box["y"] + box["height"] < page.viewport_size["height"]
 
 
+@pytest.mark.parametrize("device", VIEWPORTS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_has_enough_contrast(opened, scheme):
-    page = opened(color_scheme=scheme)
-    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+def test_every_text_has_enough_contrast(opened, scheme, device):
+    page = opened(device=device, color_scheme=scheme)
+    page.evaluate(OPEN_DETAILS)
     page.keyboard.press("Tab")
 
     assert page.evaluate(LOW_CONTRAST, 4.5) == []
@@ -107,13 +84,6 @@ def test_dark_scheme_has_a_dark_background(opened):
 
     assert light == "rgb(255, 255, 255)"
     assert max(map(int, re.findall(r"\d+", dark))) < 64
-
-
-def test_phone_does_not_scroll_horizontally(opened):
-    page = opened(device="phone")
-    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
-
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_refused_release_is_not_shown_as_verified(opened, screenshots, tmp_path):
@@ -138,7 +108,7 @@ def test_first_tab_stop_skips_the_header(opened):
 
 def test_tab_key_visits_all_elements_in_order_with_visible_focus(opened):
     page = opened()
-    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+    page.evaluate(OPEN_DETAILS)
     stops = page.locator("a[href]:visible, summary:visible, [tabindex='0']:visible").count()
     focused = []
     for _ in range(stops):

@@ -181,11 +181,11 @@ def test_checks_fail_if_a_file_cannot_be_read(tmp_path):
     released, results, events = run(files, docs=tmp_path / "docs")
     assert not released
     assert failed(results) == set(PROMISES)
-    assert "SetanonError" in results["every_set_has_k_users"].description
+    assert "ledger could not be read" in results["every_set_has_k_users"].description
     assert "canary" not in events
     assert not (tmp_path / "docs" / "all").exists()
     index = (tmp_path / "docs" / "all~failed" / "index.html").read_text()
-    assert "could not be checked (SetanonError)" in index
+    assert "could not be checked (ledger could not be read" in index
     assert counts(results["every_set_has_k_users"])["setanon/data_docs"].endswith(
         "docs/all~failed/index.html"
     )

@@ -21,6 +21,7 @@ from setanon_dagster.report.earlier_figures import (
 from setanon_dagster.report.page import page
 from setanon_dagster.report.personal_words import PersonalSearch, PersonalWords
 from setanon_dagster.report.release_facts import ReleaseFacts, Sharing
+from setanon_dagster.report.terms import definitions
 from setanon_dagster.sources.source_counts import SourceCounts
 
 pytest.importorskip("jinja2")
@@ -49,15 +50,15 @@ def store(private, name, *, at=0, figures=True, certificate=CERTIFICATE):
 
 @pytest.fixture(autouse=True)
 def _no_figures(monkeypatch):
-    monkeypatch.setattr("setanon_dagster.report.figures.can_draw", lambda: False)
+    monkeypatch.setattr("setanon_dagster.report.drawing.can_draw", lambda: False)
 
 
 def test_lines_of_the_first_page():
     report = replace(SMALL, facts=FACTS)
     assert dict(lines.data_lines(report)) == {
-        "Source": "data/log.tsv", "Period": "2026-03-01 08:00 to 2026-03-31 09:30",
-        "People": "60", "Queries": "500", "Lines set aside": "3 of 503 (columns 3)",
-        "Encoding": "utf-8",
+        "Source": "data/log.tsv", "First time": "2026-03-01 08:00 UTC",
+        "Last time": "2026-03-31 09:30 UTC", "People": "60", "Queries": "500",
+        "Lines set aside": "3 of 503 (columns 3)", "Encoding": "utf-8",
     }  # fmt: skip
     assert dict(lines.risk_lines(report)) == {
         "Worst case": "1 in 3 (33.4%)", "Average over lists": "30.0%",
@@ -66,8 +67,40 @@ def test_lines_of_the_first_page():
     }  # fmt: skip
     assert dict(lines.loss_lines(report)) == {
         "Keywords retained": "75.0% of 400", "Threads withdrawn": "10 of 100 (10.0%)",
-        "Query rows that stay": "400 of 500 (80.0%)",
+        "Queries published": "400 of 500 (80.0%)",
     }  # fmt: skip
+
+
+def test_lines_of_baskets_speak_of_records_and_items():
+    facts = replace(FACTS, first=None, last=None)
+    certificate = {**CERTIFICATE, "unit": "record", "format": "sets", "published": "2026-04-02"}
+    report = replace(SMALL, facts=facts, certificate=certificate)
+    shown = dict(lines.data_lines(report)) | dict(lines.risk_lines(report))
+    assert shown["Verified on"] == "2026-04-02"
+    assert shown["Times"] == "none"
+    assert shown["Records"] == "60"
+    assert shown["Items"] == "500"
+    assert shown["Sets of exactly 3 records"] == "12 of 20 (60.0%)"
+    assert [name for name, _ in lines.loss_lines(report)] == ["Items retained", "Records withdrawn"]
+    compared = [row[0] for row in lines.comparison_table(report).rows]
+    assert {"records in the source", "items of the source", "items retained"} <= set(compared)
+    assert dict(definitions(report))["thread"].startswith("one record")
+    assert "typed" not in dict(definitions(report)).values()
+
+
+def test_lists_of_fewer_than_k_people_are_shown_before_those_of_k():
+    facts = replace(FACTS, sharing=(Sharing(1, 30, 20), Sharing(3, 12, 24)))
+    names = [name for name, _ in lines.risk_lines(replace(SMALL, facts=facts))]
+    assert names[3:5] == ["Lists of fewer than 3 people", "Lists of exactly 3 people"]
+    assert "Lists of fewer than 3 people" not in dict(lines.risk_lines(replace(SMALL, facts=FACTS)))
+
+
+def test_chance_is_written_alike_in_both_places():
+    facts = replace(FACTS, sharing=(Sharing(3, 12, 24), Sharing(7, 8, 16)))
+    report = replace(SMALL, facts=facts)
+    rows = {name: cells for name, *cells in lines.comparison_table(report).rows}
+    shown = dict(lines.risk_lines(report))["Average over people"]
+    assert rows["average chance, over people"] == ["-", shown]
 
 
 def test_chance_is_rounded_up():
@@ -99,6 +132,7 @@ def test_unpublished_and_unreadable_releases_are_skipped(tmp_path):
     (store(tmp_path, "log-" + "a" * 12) / ".unpublished").touch()
     (store(tmp_path, "log-" + "b" * 12) / "certificate.json").write_text("{")
     (store(tmp_path, "log-" + "d" * 12) / "waiting").mkdir()
+    (store(tmp_path, "log-" + "e" * 12) / "waiting.replaced").mkdir()
     assert find_earlier(new, "log") is None
 
 
@@ -124,6 +158,18 @@ def test_decision_is_shown_once_it_is_stored(tmp_path):
     for text in ("Approved", "Ann", "P-7", "2026-04-01"):
         assert text in after
     assert after == page(replace(SMALL, decision=read_decision(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [
+        ("2026-04-01T09:00:59+02:00", "2026-04-01 07:00 UTC"),
+        ("2026-04-01T09:00:00", "2026-04-01T09:00:00"),
+        ("on Monday", "on Monday"),
+    ],
+)
+def test_time_of_a_decision_is_shown_in_utc(at, shown):
+    assert Decision(approved=True, by="Ann", at=at).when == shown
 
 
 def test_decision_is_escaped(tmp_path):

@@ -12,6 +12,7 @@ from support.reports import COST, LOSSES, SMALL, THREADS, VERDICT, Page, certifi
 
 from setanon_core.grouping.methods import RECIPES
 from setanon_core.utility.measures import UtilityMeasure
+from setanon_dagster.report.decision import Decision
 from setanon_dagster.report.model import GroupSize, RoundCost, ShownThread, Word
 from setanon_dagster.report.page import page
 from setanon_dagster.report.tables import factor, size_bins
@@ -22,15 +23,15 @@ pytest.importorskip("jinja2")
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='a(\"b\")'>&amp;]]>--></style>{{ 7*7 }}$x^2$"
 SECTIONS = [
-    "verdict", "verifier", "cost", "retained", "groups", "optimal", "loss", "risk", "utility",
-    "threads", "settings", "promises",
+    "verdict", "terms", "promises", "risk", "threads", "verifier", "cost", "loss", "groups",
+    "retained", "optimal", "utility", "settings",
 ]  # fmt: skip
 
 
 @pytest.fixture
 def _no_figures(monkeypatch):
     """As without matplotlib; also faster for tests that need no figures."""
-    monkeypatch.setattr("setanon_dagster.report.figures.can_draw", lambda: False)
+    monkeypatch.setattr("setanon_dagster.report.drawing.can_draw", lambda: False)
 
 
 def hostile_report():
@@ -140,11 +141,12 @@ def test_each_figure_has_a_caption_and_a_table():
     parsed = Page(page(SMALL))
     images = [a for a in parsed.attributes("div") if a.get("role") == "img"]
     assert [a["aria-labelledby"] for a in images] == [
-        "sweep-caption",
-        "sizes-caption",
         "losses-caption",
+        "sizes-caption",
+        "sweep-caption",
     ]
-    assert len(parsed.attributes("svg")) == len(parsed.attributes("figcaption")) == 3
+    assert [a["class"] for a in parsed.attributes("svg")] == ["wide", "narrow"] * 3
+    assert len(parsed.attributes("figcaption")) == 3
     assert all(a["aria-hidden"] == "true" for a in parsed.attributes("svg"))
     assert (
         "At k = 2: best 80.0%, paper 60.0%; no solution retains more than 90.0%." in parsed.text()
@@ -240,8 +242,8 @@ def test_distance_from_the_optimum_depends_on_the_lower_bound(cost, sentence):
 @pytest.mark.usefixtures("_no_figures")
 def test_undefined_utility_is_shown_as_a_dash():
     measure = UtilityMeasure("Top words", "Share of words.", 0.75, nan, inf, 0)
-    row = '<th scope="row">Top words</th><td>75.0%</td><td>-</td><td>-</td>'
-    assert row in page(replace(SMALL, utility=(measure,)))
+    row = re.search("Top words</th>(.*?)</tr>", page(replace(SMALL, utility=(measure,))))
+    assert re.findall(">([^<]+)</td>", row[1]) == ["75.0%", "-", "-"]
 
 
 def test_each_improvement_step_has_a_description():
@@ -302,16 +304,47 @@ def test_templates_are_files_of_the_package():
 
 @pytest.mark.usefixtures("_no_figures")
 def test_risk_has_the_column_of_the_paper_only_in_a_full_report():
+    column = ">paper&#39;s method</th>"
     plain = page(SMALL)
     assert "75.0%" in plain
     assert "0.500" in plain
     assert "No published thread has a list" in plain
-    assert plain.count("paper&#39;s method") == 2
+    assert plain.count(column) == 2
     (attack,) = SMALL.risk
     compared = replace(attack, figures=(RiskFigure("list of one user", 0.75, 0.0, 0.291),))
     full = page(replace(SMALL, risk=(compared,)))
     assert "29.1%" in full
-    assert full.count("paper&#39;s method") == 3
+    assert full.count(column) == 3
+
+
+@pytest.mark.usefixtures("_no_figures")
+def test_attack_that_does_not_apply_has_a_sentence_and_no_table():
+    tested = RiskFigure("AUC", 0.6, 0.5, unit="score")
+    for figure, tables in ((tested, 1), (replace(tested, raw=nan, release=nan), 0)):
+        text = page(replace(SMALL, risk=(AttackResult("Stitching", "How.", "Found.", (figure,)),)))
+        assert text.count("<caption>Stitching: figures") == tables
+        assert "Found." in text
+
+
+@pytest.mark.usefixtures("_no_figures")
+def test_format_edited_is_verified_for_sets_only():
+    verdict = {**VERDICT, "exposed_threads": 60, "single_user_threads": 30}
+    text = page(certified(format="edited", verdict=verdict))
+    assert "Verified for sets only" in text
+    assert '<p class="verdict warned">' in text
+    assert "66.7% of the threads" in text
+
+
+@pytest.mark.usefixtures("_no_figures")
+@pytest.mark.parametrize(
+    ("approval", "sentence"),
+    [("required", "waits for a decision"), ("none", "No approval was required")],
+)
+def test_report_says_whether_approval_was_required(approval, sentence):
+    report = certified(approval=approval)
+    assert sentence in page(report)
+    decided = Decision(approved=True, by="Ann", at="2026-04-01T09:00:00+00:00")
+    assert sentence not in page(replace(report, decision=decided))
 
 
 @pytest.mark.usefixtures("_no_figures")

@@ -13,6 +13,7 @@ import re
 import runpy
 import secrets
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,11 @@ LANGUAGES = {"csv", "python", "sh", "text", "toml", "yaml"}
 
 # The package is already installed, and a server does not end.
 NOT_RUN = ("pip install ", "dg dev")
-MODULES = {"dg": "dagster_dg_cli.cli", "dagster": "dagster"}
+COMMANDS = {
+    "dg": (sys.executable, "-m", "dagster_dg_cli.cli"),
+    "dagster": (sys.executable, "-m", "dagster"),
+    "openssl": ("openssl",),
+}
 TIMEOUT = 120
 """Seconds per command."""
 
@@ -86,8 +91,8 @@ class BlockRunner:
             with captured_stdout() as output:
                 runpy.run_path(arguments[0], run_name="__main__")
             return output.getvalue()
-        if name in MODULES:
-            return run_process([sys.executable, "-m", MODULES[name], *arguments])
+        if name in COMMANDS:
+            return run_process([*COMMANDS[name], *arguments])
         assert name == "setanon", line
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == line.endswith("# refused"), result.output
@@ -123,6 +128,8 @@ def run_process(command):
 
 
 def run_page(page, folder, monkeypatch):
+    if "\nopenssl" in page.read_text(encoding="utf-8") and shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PWD", str(folder))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
