@@ -43,7 +43,7 @@ def measure_inputs(sizes: Sequence[int]) -> dict[str, Any]:
             folder = Path(name)
             log = folder / "log.tsv"
             write_demo_log(log, max(queries // QUERIES_PER_USER, 1), queries)
-            released = release(log, ReleaseSettings(folder), "--memory-limit", "1GB")
+            released = release(log, ReleaseSettings(folder), "--memory-limit", "4GB")
             if released.run.failure:
                 raise RuntimeError(released.run.failure)
             runs["release"].append({"queries": queries} | release_costs(released))

@@ -128,7 +128,7 @@ def _source_assets(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
         with redact_errors():  # a key that the release cannot use is refused before the stages run
             signing_key(config.approval, config.signature)
         # The connection holds the rows in memory: it is closed as soon as they are stored.
-        with connect(config.memory_limit, temp_folder=config.stages) as connection:
+        with connect(config.memory.duckdb, temp_folder=config.stages) as connection:
             with redact_errors(retry=True), listen_to_progress(ProgressLogger(context.log.info)):
                 result = _read(config, _time_window(context), connection, **upstream)
                 if _partition_key(context) is None:
@@ -308,7 +308,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     secret=secret,
                 ),
                 config.folder,
-                memory=config.memory_limit,
+                memory=config.memory.duckdb,
             )
         for warning in published.warnings:
             context.log.warning(warning)
@@ -386,7 +386,7 @@ def _count(
     count: Callable[[DuckDBPyRelation], dict[str, int | float]],
 ) -> dict[str, int | float]:
     """Counts of a stored file; DuckDB reads only the columns that are counted."""
-    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+    with connect(config.memory.duckdb, temp_folder=config.stages) as connection:
         return count(read_parquet(file.path, connection))
 
 

@@ -13,6 +13,7 @@ from setanon_core.params import PublishedParams, ReleaseParams
 from setanon_core.pipeline.baskets import require_no_unit
 from setanon_core.ranges import AtLeast, Matching, Share
 from setanon_core.threads.edit_distance import EditDistance
+from setanon_dagster.runtime.memory_shares import LEAST, MemoryShares, parse_memory
 from setanon_dagster.sources.source import Source
 from setanon_dagster.storage.folders import PRIVATE
 from setanon_dagster.verifier.release_folder import LATEST
@@ -38,8 +39,7 @@ NAME: Final = Matching(
 
 MEMORY: Final = Matching(
     r"[1-9]\d{0,6} ?([MG]i?B)",
-    "a number followed by MB, GB, MiB or GiB, such as 500MB or 2GB",
-    "DuckDB needs about 100MB per core.",
+    "a number followed by MB, GB, MiB or GiB, such as 4GB or 1500MB",
 )
 
 DATE: Final = Matching(r"\d{4}-\d{1,2}-\d{1,2}", "a date such as 2006-03-01")
@@ -101,8 +101,9 @@ class ReleaseConfig(PublishedParams):
     workers: Annotated[int, AtLeast(1)] = 1
     """Processes that share the work on a large log; the number does not change the release."""
 
-    memory_limit: Annotated[str, MEMORY] = "1GB"
-    """Memory of DuckDB; data that do not fit are written to a private folder."""
+    memory_limit: Annotated[str, MEMORY] = "4GB"
+    """Memory of all processes of a release, at least 1GB. Data that do not fit are written to a
+    private folder; a log that cannot be grouped within the limit is refused."""
 
     partition: Partition | None = None
     """One release per day, week or month of the log; None: one release of the complete log."""
@@ -153,6 +154,11 @@ class ReleaseConfig(PublishedParams):
                     f"start must be a day from 1 to {LAST_START} with partition month, since "
                     f"every month has these days; got day {self.first_day().day}."
                 )
+        if self.memory.limit < parse_memory(LEAST):
+            raise InvalidParameterError(
+                f"memory_limit must be at least {LEAST}, which Python, Dagster and Great "
+                f"Expectations need with DuckDB; got {self.memory_limit}. Set a higher limit."
+            )
         if unassigned := sum("=" not in setting for setting in self.spark_settings):
             raise InvalidParameterError(
                 "every entry of spark_settings must be name=value, such as "
@@ -172,6 +178,11 @@ class ReleaseConfig(PublishedParams):
             require_no_unit(self)
             # Baskets have no queries, so sets are their only format.
             object.__setattr__(self, "format", "sets")
+
+    @property
+    def memory(self) -> MemoryShares:
+        """How the memory limit is divided."""
+        return MemoryShares(parse_memory(self.memory_limit), self.workers)
 
     def first_day(self) -> datetime:
         """Midnight of the first day of the first partition, in the time zone of the release."""

@@ -45,7 +45,7 @@ def build_setanon_definitions(
     """
     specs = asset_specs(config, translator)
     job = release_job(config, translator)
-    storage = DuckDBParquetStorage(folder=str(config.stages), memory_limit=config.memory_limit)
+    storage = DuckDBParquetStorage(folder=str(config.stages), memory_limit=config.memory.duckdb)
     return ReleaseDefinitions(
         assets=build_setanon_assets(config, translator),
         asset_checks=build_checks(
@@ -56,7 +56,7 @@ def build_setanon_definitions(
             partitions_def=partitions_definition(config),
             docs=config.data_docs,
             name=config.name,
-            memory=config.memory_limit,
+            memory=config.memory.duckdb,
             spill=config.stages,
         ),
         jobs=[job, verify_job(config)],

@@ -119,7 +119,7 @@ def verify_job(config: ReleaseConfig) -> dg.JobDefinition:
                     config.private,
                     data_sheet=datasheet,
                     version=setanon_version(),
-                    memory=config.memory_limit,
+                    memory=config.memory.duckdb,
                 )
                 context.log.info(
                     "%s: %d threads, %d groups, smallest group: %d users.",

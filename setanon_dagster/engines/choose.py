@@ -16,7 +16,7 @@ from setanon_dagster.engines.spark_session import running_session
 def open_embedded(config: ReleaseConfig) -> Iterator[EmbeddedEngine]:
     """The embedded engine, which spills into the private folder of the stages."""
     with EmbeddedEngine(
-        config.stages, workers=config.workers, memory_limit=config.memory_limit
+        config.stages, workers=config.memory.processes, memory_limit=config.memory.duckdb
     ) as engine:
         yield engine
 
@@ -30,7 +30,7 @@ def open_spark(config: ReleaseConfig) -> Iterator[SparkEngine]:
         master=config.spark_master,
         settings=settings,
         session=running_session(),
-        memory_limit=config.memory_limit,
+        memory_limit=config.memory.duckdb,
     ) as spark:
         yield spark
 
@@ -53,8 +53,10 @@ def use_configured_executor(config: ReleaseConfig, threads: int) -> Iterator[Non
 
     Spark is started for several places only: one place is one call.
     """
-    if not connects_to_spark(config) or count_places(threads) == 1:
-        with use_processes(config.workers, threads):
+    places = count_places(threads)
+    processes = config.memory.group_processes(threads, places)
+    if not connects_to_spark(config) or places == 1:
+        with use_processes(processes, threads):
             yield
         return
     with open_spark(config) as engine, use_spark_tasks(engine.session):

@@ -36,7 +36,7 @@ def submit_stage(
         "source": str(source),
         "target": str(target),
         "parameters": config.certified_parameters(),
-        "memory_limit": config.memory_limit,
+        "memory_limit": config.memory.duckdb,
     }
     return accept_file(target, _run(context, config.spark_submit, extras, folder))
 

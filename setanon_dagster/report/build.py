@@ -52,7 +52,7 @@ def write_release_report(
     raw_file = files[f"raw_{config.source.kind}"]
     raw = _raw_table(config, raw_file) if config.report == "full" else None
     stages = {RAW: raw_file} | {stage: files[stage] for stage in STAGES}
-    with open_stages(stages, memory=config.memory_limit, spill=config.stages) as connection:
+    with open_stages(stages, memory=config.memory.duckdb, spill=config.stages) as connection:
         report = report_of(
             published.name,
             certificate,
@@ -128,12 +128,12 @@ def _sweep(config: ReleaseConfig, clusters: Path) -> tuple[SweepPoint, ...]:
     methods = [
         replace(config, method=method, grouper=None).params() for method in ("best", "paper")
     ]
-    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+    with connect(config.memory.duckdb, temp_folder=config.stages) as connection:
         threads = load_threads(read_parquet(clusters, connection), config.params())
     return sweep_points(sweep_totals(threads, methods, sorted({*KS, config.k})))
 
 
 def _raw_table(config: ReleaseConfig, raw: Path) -> pa.Table:
     """The table of the first stage."""
-    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+    with connect(config.memory.duckdb, temp_folder=config.stages) as connection:
         return read_parquet(raw, connection).to_arrow_table()

@@ -26,7 +26,7 @@ def spark_config(tmp_path):
         tmp_path,
         engine="spark",
         spark_master="spark://host:7077",
-        memory_limit="300MB",
+        memory_limit="2GB",
         spark_settings=("spark.executor.memory=4g", "spark.app.name=a=b"),
     )
 
@@ -46,7 +46,7 @@ def test_threads_and_clusters_run_on_spark_with_its_settings(tmp_path, monkeypat
         "master": "spark://host:7077",
         "settings": settings,
         "session": None,
-        "memory_limit": "300MB",
+        "memory_limit": "500MB",
     }
     assert opened == [options] * 2
     embedded = release_config(tmp_path, out=str(tmp_path / "other"))

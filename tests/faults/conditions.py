@@ -12,6 +12,7 @@ import signal
 import subprocess
 import threading
 import time
+from functools import partial
 
 from faults.children import Child, call, kill_at
 from faults.release_run import (
@@ -160,7 +161,7 @@ def memory_limit(folder, logs):
     findings, limits = [], ("1MB", "4MB", "8MB", "16MB", "32MB", "100MB")
     for limit in limits:
         out = folder / f"memory-{limit}"
-        result = call(run_release, config_of(logs[0], out, memory_limit=limit))
+        result = call(partial(run_release, duckdb_memory=limit), config_of(logs[0], out))
         findings += [f"{limit}: {each}" for each in finding(result, MEMORY, "memory must suffice")]
         findings += temporary_names(out)
     return len(limits), findings

@@ -63,8 +63,9 @@ def without_figures():
             sys.modules["matplotlib"] = loaded
 
 
-def run_release(config, min_parallel_rows=1_000_000):
+def run_release(config, min_parallel_rows=1_000_000, duckdb_memory=None):
     """Run all stages, two checks, the gate and the report."""
+    memory = duckdb_memory or config.memory.duckdb
     files = {}
     params = config.params(SECRET)
 
@@ -81,7 +82,7 @@ def run_release(config, min_parallel_rows=1_000_000):
         return EmbeddedEngine(
             config.stages,
             workers=config.workers,
-            memory_limit=config.memory_limit,
+            memory_limit=memory,
             min_parallel_rows=min_parallel_rows,
         )
 
@@ -90,7 +91,7 @@ def run_release(config, min_parallel_rows=1_000_000):
         path.replace(path_of(stage))
 
     begin("read")
-    with connect(config.memory_limit, temp_folder=config.stages) as connection:
+    with connect(memory, temp_folder=config.stages) as connection:
         read = read_source(config.source, connection=connection)
         write_parquet(read.accepted, path_of("raw_log"), connection=connection)
         write_parquet(read.rejected, path_of("rejected_rows"), connection=connection)
@@ -112,7 +113,7 @@ def run_release(config, min_parallel_rows=1_000_000):
     begin("checks")
     for stage, count in (("threads", count_threads), ("clusters", count_clusters)):
         checked = {stage: files[stage], "raw_log": files["raw_log"]}
-        with open_stages(checked, memory=config.memory_limit, spill=config.stages) as connection:
+        with open_stages(checked, memory=memory, spill=config.stages) as connection:
             count(connection)
     begin("publish")
     stages = {name: files[name] for name in StageFiles.__dataclass_fields__ if name in files}
@@ -127,7 +128,7 @@ def run_release(config, min_parallel_rows=1_000_000):
             secret=SECRET,
         ),
         config.folder,
-        memory=config.memory_limit,
+        memory=memory,
     )
     begin("report")
     with without_figures():

@@ -24,7 +24,8 @@ def config_with(kind="log", **changes):
         ({"name": None}, "name must be lower case letters"),
         ({"similarity": 1.5}, "similarity must be a number from 0 to 1; got 1.5."),
         ({"workers": 0}, "workers must be at least 1; got 0."),
-        ({"memory_limit": "lots"}, "memory_limit must be a number followed by MB, .* per core."),
+        ({"memory_limit": "lots"}, "memory_limit must be a number followed by MB, GB"),
+        ({"memory_limit": "900 MiB"}, "memory_limit must be at least 1GB, .* got 900 MiB."),
         ({"engine": "flink"}, "engine must be one of embedded, spark; got 'flink'."),
         (
             {"spark_settings": ("spark.executor.memory=1g", "canary")},
