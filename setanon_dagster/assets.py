@@ -43,6 +43,7 @@ from setanon_dagster.sources.read import read_source
 from setanon_dagster.sources.source_counts import write_rejected_rows
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, cluster_counts, clusters_stream
+from setanon_dagster.stages.place_clusters import needs_plan, place_clusters
 from setanon_dagster.stages.threads import thread_counts, threads_stream
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
@@ -229,6 +230,7 @@ def _clusters_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 else:
                     baskets = engine.read(str(source)).to_arrow_table()
                     file = _store(engine, basket_clusters_table(baskets))
+                file = _place(config, file, engine.folder)
                 counts = _count(config, file, partial(cluster_counts, p=config.p))
             yield dg.Output(file, "clusters", metadata=counts)
 
@@ -388,6 +390,14 @@ def _count(
     """Counts of a stored file; DuckDB reads only the columns that are counted."""
     with connect(config.memory.duckdb, temp_folder=config.stages) as connection:
         return count(read_parquet(file.path, connection))
+
+
+def _place(config: ReleaseConfig, file: StoredFile, folder: Path) -> StoredFile:
+    """Add the places of the threads of a large log."""
+    if not needs_plan(file.rows, config.params()):
+        return file
+    with use_configured_executor(config, file.rows):
+        return StoredFile(*place_clusters(file.path, config.params(), folder, config.memory_limit))
 
 
 def _store(engine: EmbeddedEngine | SparkEngine, rows: object) -> StoredFile:

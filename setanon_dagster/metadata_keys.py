@@ -25,6 +25,11 @@ KEYWORDS_PER_THREAD: Final = f"{PREFIX}keywords_per_thread"
 P: Final = f"{PREFIX}p"
 CLUSTERS: Final = f"{PREFIX}clusters"
 LARGEST_CLUSTER: Final = f"{PREFIX}largest_cluster"
+PLACES: Final = f"{PREFIX}places"
+LARGEST_PLACE: Final = f"{PREFIX}largest_place"
+LARGEST_TO_MEAN: Final = f"{PREFIX}largest_place_to_mean"
+SEVERAL_PLACES: Final = f"{PREFIX}threads_with_several_places"
+UNCHANGED: Final = f"{PREFIX}threads_without_place"
 
 # anonymized_threads, release
 GROUPS: Final = f"{PREFIX}groups"

@@ -13,7 +13,8 @@ STAGES: Final[Mapping[str, str]] = {
     "raw_baskets": "Baskets as read from the source: record, item, user and line. Private.",
     "rejected_rows": "Rejected lines with their reason, without their content.",
     "threads": "Queries of each user, separated by topic (section 5.1 of the paper). Private.",
-    "clusters": "Keywords, items and cluster keys of each thread (sections 5.2, 5.3). Private.",
+    "clusters": "Keywords and items of each thread, and the places where it is grouped, or its "
+    "Min-Hash keys (sections 5.2, 5.3). Private.",
     "anonymized_threads": "Threads whose keyword set k users share (4, 5.4). Not yet published.",
     "ledger": "The user of each thread id. Private: with it, the release can be de-anonymized.",
     "cost_report": "Additions, deletions and withdrawals after each round, and the lower bound.",

@@ -40,10 +40,13 @@ class Stripped:
         return self.empty + self.barred
 
 
-def strip(records: Records, params: Params, owners: Ints | None = None) -> Stripped:
+def strip(
+    records: Records, params: Params, owners: Ints | None = None, rare: Bools | None = None
+) -> Stripped:
     """Remove unpublishable items, and the records that cannot be published without them.
 
-    `owners` is the number of users for each item; default: counted in `records`.
+    `owners` is the number of users for each item; default: counted in `records`. `rare` is
+    `never_majority` of all records, if these are a part of them.
     """
     publishable = (count_owners(records) if owners is None else owners) >= params.required_owners
     if params.operations == "additions":
@@ -54,7 +57,7 @@ def strip(records: Records, params: Params, owners: Ints | None = None) -> Strip
     else:
         barred = np.empty(0, np.int64)
         positions = np.flatnonzero(records.sizes > 0)
-        keep = publishable & ~never_majority(records, params)
+        keep = publishable & ~(never_majority(records, params) if rare is None else rare)
         # Most data have no empty record: then there is nothing to copy.
         nonempty = records if len(positions) == len(records) else records.take(positions)
         remaining = nonempty.keep_items(keep)
@@ -80,9 +83,18 @@ def never_majority(records: Records, params: Params) -> Bools:
 
     With deletions only, or typed combinations, at least k users have each item of a center.
     """
+    if needs_owners(params):
+        return rare_items(count_owners(records), params)
+    return rare_items(np.bincount(records.items, minlength=max(records.width, 1)), params)
+
+
+def needs_owners(params: Params) -> bool:
+    """Whether `never_majority` counts the users of an item, or the records that contain it."""
+    return params.operations == "deletions" or params.combinations == "typed"
+
+
+def rare_items(counts: Ints, params: Params) -> Bools:
+    """`never_majority`, given the number of users or of records for each item."""
     if params.operations == "additions":
-        return np.zeros(max(records.width, 1), np.bool_)
-    if params.operations == "deletions" or params.combinations == "typed":
-        return count_owners(records) < params.k
-    support = np.bincount(records.items, minlength=max(records.width, 1))
-    return 2 * support <= params.k
+        return np.zeros(len(counts), np.bool_)
+    return counts < params.k if needs_owners(params) else 2 * counts <= params.k

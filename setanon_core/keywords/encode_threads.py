@@ -29,52 +29,63 @@ def encode_threads(
     The queries must be sorted by thread. `item` is the item of each keyword, without unused
     numbers; `owner` is the user number of each thread.
     """
-    encoder = ThreadEncoder(item, owner)
+    counter, parts = OwnerCounter(len(item), owner), []
     for batch in thread_batches(typed, len(owner)):
-        encoder.add(batch)
-    owners_of_keyword, sets = encoder.finish()
+        counter.add(batch)
+        parts.append(batch_sets(batch, item))
+    sets = concat_batches(parts)
     records = Records.from_checked_sets(sets, encode_users(owner, len(owner)))
-    return Keywords(vocabulary, item, owners_of_keyword), records
+    return Keywords(vocabulary, item, counter.finish()), records
 
 
-class ThreadEncoder:
-    """Builds the sets of all threads, and counts the owners of each keyword, batch by batch."""
+def batch_sets(batch: "ThreadBatch", item: Ints) -> Sets:
+    """The set of items of each thread of a batch; `item` is the item of each keyword."""
+    width = max(len(item), 1)
+    # A cell is a pair (thread, item) as one number.
+    cells = sorted_unique(batch.rows * width + item[batch.words])
+    rows = cells // width
+    items = (cells - rows * width).astype(np.int32)
+    sizes = np.bincount(rows, minlength=batch.stop - batch.first)
+    return Sets.unchecked(items=items, offsets=narrow(offsets_of(sizes), len(items)))
 
-    def __init__(self, item: Ints, owner: Ints) -> None:
-        """`item` is the item of each keyword, `owner` the user number of each thread."""
-        self.item, self.owner, self.width = item, owner, max(len(item), 1)
+
+def concat_batches(parts: list[Sets]) -> Sets:
+    """All sets of the batches, which are removed from the list: they are large."""
+    # Empty arrays first: `np.concatenate` needs at least one.
+    sizes = [narrow_column(0, 0), *(part.sizes for part in parts)]
+    items = np.concatenate([np.empty(0, np.int32), *(part.items for part in parts)])
+    parts.clear()
+    return Sets.unchecked(items=items, offsets=offsets_of(np.concatenate(sizes)))
+
+
+class OwnerCounter:
+    """Counts the users who typed each keyword, batch by batch."""
+
+    def __init__(self, keywords: int, owner: Ints) -> None:
+        """`owner` is the user number of each thread."""
+        self.owner, self.width = owner, max(keywords, 1)
         # All threads of a user that is within one batch are in this batch.
         runs = np.count_nonzero(run_starts(owner)) if len(owner) else 0
         self.adjacent = runs == len(sorted_unique(owner))
-        self.owners_of_keyword = np.zeros(len(item), np.int64)
-        # Empty arrays first: `np.concatenate` needs at least one.
+        self.owners_of_keyword = np.zeros(keywords, np.int64)
         self.pairs_of_several_batches = [np.empty(0, np.int64)]
-        self.sizes: list[Ints] = [narrow_column(0, 0)]
-        self.items = [np.empty(0, np.int32)]
 
     def add(self, batch: "ThreadBatch") -> None:
         """Add all words of the next threads."""
-        rows, owner = batch.rows, widen(self.owner[batch.first : batch.stop])
-        pairs = sorted_unique(owner[rows] * self.width + batch.words)
+        owner = widen(self.owner[batch.first : batch.stop])
+        pairs = sorted_unique(owner[batch.rows] * self.width + batch.words)
         owners = pairs // self.width
         is_within = (owners != owner[0]) & (owners != owner[-1]) & self.adjacent
         words = pairs[is_within] - owners[is_within] * self.width
-        self.owners_of_keyword += np.bincount(words, minlength=len(self.item))
+        self.owners_of_keyword += np.bincount(words, minlength=len(self.owners_of_keyword))
         self.pairs_of_several_batches.append(pairs[~is_within])
-        # A cell is a pair (thread, item) as one number.
-        cells = sorted_unique(rows * self.width + self.item[batch.words])
-        rows = cells // self.width
-        self.items.append((cells - rows * self.width).astype(np.int32))
-        sizes = np.bincount(rows, minlength=batch.stop - batch.first)
-        self.sizes.append(narrow(sizes, self.width))
 
-    def finish(self) -> tuple[Ints, Sets]:
-        """The number of owners of each keyword, and the sets of all threads."""
+    def finish(self) -> Ints:
+        """The number of owners of each keyword."""
         pairs = sorted_unique(np.concatenate(self.pairs_of_several_batches))
-        self.owners_of_keyword += np.bincount(pairs % self.width, minlength=len(self.item))
-        items, sizes = np.concatenate(self.items), np.concatenate(self.sizes)
-        self.items.clear()  # large; free the memory
-        return self.owners_of_keyword, Sets.unchecked(items=items, offsets=offsets_of(sizes))
+        more = np.bincount(pairs % self.width, minlength=len(self.owners_of_keyword))
+        self.owners_of_keyword += more
+        return self.owners_of_keyword
 
 
 class ThreadBatch(NamedTuple):

@@ -1,5 +1,7 @@
 """64-bit hashes of sets and records, for decisions that must not depend on the input order."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from setanon_core.columns.arrays import Keys, mix64
@@ -22,6 +24,14 @@ def set_hashes(sets: Sets) -> Keys:
     return mix64(sums)
 
 
-def record_hashes(records: Records) -> Keys:
-    """A hash of the items and the user number of each record."""
-    return mix64(set_hashes(records) + mix64(records.users.astype(np.uint64) + np.uint64(1)))
+def user_digests(parts: Iterable[Records], n_users: int) -> Keys:
+    """A hash of all sets of each user: independent of the order of records and of user numbers."""
+    digests: Keys = np.zeros(n_users, np.uint64)
+    for records in parts:
+        np.add.at(digests, records.users, mix64(set_hashes(records)))
+    return digests
+
+
+def record_hashes(records: Records, digests: Keys) -> Keys:
+    """A hash of the items of each record and of all sets of its user, given by `user_digests`."""
+    return mix64(set_hashes(records) + mix64(digests[records.users]))

@@ -54,7 +54,7 @@ def group_placed(placed: PlacedRecords, params: Params) -> Grouping:
     rounds = [Round(group_places.__name__, _cost(placed, labels, params))]
     if params.operations != "additions":  # a new member would change the union of its group
         for visit in (move_between_places, reopen_between_places):
-            located = locate_groups(placed.records, labels, params, placed.plan)
+            located = locate_groups(placed.records, labels, params, placed.own)
             visited = visit(placed, located, params)
             cost = _cost(placed, visited, params)
             if cost.total <= rounds[-1].cost.total:
@@ -81,7 +81,7 @@ def _add_surplus(placed: PlacedRecords, labels: Ints) -> Ints:
 
 def group_places(placed: PlacedRecords, params: Params) -> tuple[Ints, tuple[str, ...]]:
     """Form the first groups of each place; return labels and notes."""
-    records, members = placed.records, rows_by_part(placed.own, placed.plan.places)
+    records, members = placed.records, rows_by_part(placed.own, placed.places)
     total = sum(map(len, members))
     inputs = ((_pass_place(records, rows), params, total) for rows in members)
     labels, next_label = narrow_column(len(records), WITHDRAWN), 0
@@ -120,7 +120,7 @@ def move_between_places(placed: PlacedRecords, located: LocatedGroups, params: P
     records, saving = placed.records, located.saving
     target, target_saving = narrow_column(len(records), WITHDRAWN), saving.copy()
     visitors = _visitors(placed, saving)
-    centers = rows_by_part(located.places, placed.plan.places)
+    centers = rows_by_part(located.places, placed.places)
 
     def inputs() -> Iterator[Comparison]:
         for part, own in zip(visitors, centers, strict=True):
@@ -141,7 +141,7 @@ def move_between_places(placed: PlacedRecords, located: LocatedGroups, params: P
 
 def _visitors(placed: PlacedRecords, saving: Ints) -> list[Ints]:
     """For each place, the records with a home there that may save more than now, ascending."""
-    places = placed.plan.places
+    places = placed.places
     lists: list[list[Ints]] = [[] for _ in range(places)]
     for rows in ranges(len(saving)):
         record, column = np.nonzero(placed.sizes[rows] > np.maximum(saving[rows], 0)[:, None])
@@ -157,9 +157,9 @@ def _visitors(placed: PlacedRecords, saving: Ints) -> list[Ints]:
 def reopen_between_places(placed: PlacedRecords, located: LocatedGroups, params: Params) -> Ints:
     """Second visit: records open new groups at another place, or at their own."""
     records, rows, saving = placed.records, located.rows, located.saving
-    centers = rows_by_part(located.places, placed.plan.places)
+    centers = rows_by_part(located.places, placed.places)
     place, away = _visit_places(placed, located, params)
-    members = rows_by_part(place, placed.plan.places)
+    members = rows_by_part(place, placed.places)
     row_at_place = narrow_column(len(located.centers) + 1, WITHDRAWN)
     for own in centers:
         row_at_place[own] = np.arange(len(own))

@@ -71,11 +71,21 @@ def complete_groups(labels: npt.NDArray[np.integer]) -> Iterator[Ints]:
 
 def equal_sets(sets: Sets) -> Iterator[Ints]:
     """Rows of the records, part by part; a part has all records of its sets."""
-    parts = len(sets) // RECORDS_AT_ONCE + 1
+    parts = count_parts(len(sets))
     part = narrow_column(len(sets), 0)
     for rows in ranges(len(sets)):
-        part[rows] = set_hashes(take_range(sets, rows)) % np.uint64(parts)
+        part[rows] = part_of_set(take_range(sets, rows), parts)
     yield from rows_by_part(part, parts)
+
+
+def count_parts(n: int) -> int:
+    """Number of parts of n records."""
+    return n // RECORDS_AT_ONCE + 1
+
+
+def part_of_set(sets: Sets, parts: int) -> Ints:
+    """The part of each set; equal sets have the same part."""
+    return (set_hashes(sets) % np.uint64(parts)).astype(np.int64)
 
 
 def take_range(sets: Sets, rows: slice) -> Sets:

@@ -1,4 +1,4 @@
-"""The plan: which items, and so which records and groups, belong to which place.
+"""The plan: which items, and so which records, belong to which place.
 
 Each item has a parent: the more frequent item that occurs most often beside it in first wishes.
 The trees are written as one line, depth first, so that items that occur together stand together;
@@ -33,8 +33,6 @@ class Plan:
     places: int
     first: Ints
     count: Ints
-    item_rank: Ints
-    """Rank of each item by support: the rarest item of a center decides on its place."""
 
     def place_of(self, items: npt.NDArray[np.integer], keys: Keys) -> Ints:
         """The place of each record, given an item and a hash of its content.
@@ -56,7 +54,7 @@ def make_plan(frequent: FrequentItemsets, neighbours: Counts, weights: Ints, pla
     """Cut the line of items into places; `weights` counts the records with each first home."""
     line = depth_first(find_parents(frequent, neighbours))
     first, count = cut(weights[line], places)
-    plan = Plan(places, np.empty_like(first), np.empty_like(count), frequent.item_rank)
+    plan = Plan(places, np.empty_like(first), np.empty_like(count))
     plan.first[line], plan.count[line] = first, count
     return plan
 

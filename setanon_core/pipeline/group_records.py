@@ -10,7 +10,7 @@ Deviation:  that of the grouper; records are sorted first, so that input order d
             `best` groups very many records place by place: see `group_in_places`.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -39,13 +39,15 @@ from setanon_core.model.groups import (
 )
 from setanon_core.params import Params
 from setanon_core.partition.bound_parts import bound_in_parts
-from setanon_core.partition.group_in_places import group_in_places
+from setanon_core.partition.group_in_places import group_placed
 from setanon_core.partition.group_parts import (
     cost_in_parts,
     count_small_groups,
     flip_in_parts,
 )
+from setanon_core.partition.place_records import PlacedRecords, Places, place_records
 from setanon_core.partition.plan import count_places
+from setanon_core.partition.stored_places import take_places
 from setanon_core.pipeline.prepare_records import PreparedRecords, prepare_records
 from setanon_core.runtime.executor import submit
 
@@ -101,14 +103,18 @@ def needs_places(records: Records, params: Params) -> bool:
 
 
 def anonymize_prepared(
-    prepared: PreparedRecords, params: Params, vocabulary: Sequence[Hashable] = ()
+    prepared: PreparedRecords,
+    params: Params,
+    vocabulary: Sequence[Hashable] = (),
+    stored: Iterable[Places] | None = None,
 ) -> Anonymized:
     """Group prepared records in places, form the centers, compute cost and certificate.
 
-    Without a vocabulary, items are named by their numbers.
+    Without a vocabulary, items are named by their numbers. `stored` are the places of all records
+    of the input, in parts; without them, the places are planned here.
     """
     stripped, records = prepared.stripped, prepared.stripped.records
-    grouping = group_in_places(records, params, count_places(len(records)))
+    grouping = group_placed(_placed(prepared, params, stored), params)
     rows, centers, _ = flip_in_parts(records, grouping.labels, params.operations)
     grouping = replace(grouping, labels=rows)  # the first labels are not needed, and large
     # After the grouping, which needs the memory of all processes.
@@ -131,6 +137,16 @@ def anonymize_prepared(
         vocabulary=vocabulary or range(len(prepared.owners)),
         warnings=_warnings(prepared.n_users, stripped, params),
     )
+
+
+def _placed(
+    prepared: PreparedRecords, params: Params, stored: Iterable[Places] | None
+) -> PlacedRecords:
+    records = prepared.stripped.records
+    places = count_places(len(records))
+    if stored is None:
+        return place_records(records, params, places)
+    return take_places(stored, prepared.stripped, prepared.n_records, places, params.k)
 
 
 class _Groups(NamedTuple):

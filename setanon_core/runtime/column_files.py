@@ -52,14 +52,24 @@ class StoredColumns:
 
     def take(self) -> tuple[Column, ...]:
         """The columns; the file is deleted, so they can be taken once."""
+        columns = self.read()
+        self.delete()
+        return columns
+
+    def read(self) -> tuple[Column, ...]:
+        """The columns; the file is kept."""
         if self.path is None:
             return self.columns
         with self.path.open("rb") as file:
             columns = []
             while file.peek(1):
                 columns.append(np.lib.format.read_array(file, allow_pickle=False))
-        self.path.unlink()
         return tuple(columns)
+
+    def delete(self) -> None:
+        """Delete the file, if there is one."""
+        if self.path is not None:
+            self.path.unlink()
 
 
 def store_columns(*columns: Column) -> StoredColumns:

@@ -26,7 +26,7 @@ from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.queries import Keywords, Queries
 from setanon_core.params import ReleaseParams
 from setanon_core.partition.parts import complete_groups
-from setanon_core.partition.plan import count_places
+from setanon_core.partition.place_records import Places
 from setanon_core.pipeline.build_release import edit_targets, edited_cost
 from setanon_core.pipeline.group_records import anonymize_prepared
 from setanon_core.pipeline.group_threads import cost_of_release, group_threads
@@ -43,6 +43,7 @@ from setanon_dagster.stages.load_threads import (
     load_threads,
     row_count,
 )
+from setanon_dagster.stages.place_clusters import needs_plan
 from setanon_dagster.storage.batches import prefetch, reader_of_tables
 
 TRIM_THREADS: Final = 1_000_000
@@ -91,8 +92,7 @@ def anonymize_clusters(
     With a private `folder`, typed words are stored there while threads are grouped.
     """
     with use_column_folder(folder):
-        is_large = folder is not None and params.method == "best"
-        if is_large and count_places(row_count(clusters)) > 1:
+        if folder is not None and needs_plan(row_count(clusters), params):
             threads = _group_large(clusters, params)
         else:
             threads = _group_threads(clusters, params)
@@ -151,7 +151,8 @@ def _group_threads(clusters: StoredClusters, params: ReleaseParams) -> _GroupedT
 
 def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThreads:
     """Load the threads into narrow columns and files, and group them place by place."""
-    typed, keywords, records, users = load_large(clusters, params)
+    typed, keywords, records, users, stored = load_large(clusters, params)
+    places = (Places(*part.take()) for part in stored)
     n_keywords = len(records.items)
     # The grouping numbers the users by itself; these numbers are needed after it.
     stored_owners = store_columns(records.users)
@@ -160,7 +161,7 @@ def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThr
     del records  # the prepared records replace them
     trim_memory()
     with listen_to_progress(MemoryTrimmer()):
-        grouping = anonymize_prepared(prepared, params)
+        grouping = anonymize_prepared(prepared, params, stored=places)
     del prepared
     trim_memory()
     (owners,) = stored_owners.take()

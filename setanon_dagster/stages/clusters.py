@@ -1,4 +1,4 @@
-"""Sections 5.2 and 5.3: keywords, items and cluster keys of each thread."""
+"""Sections 5.2 and 5.3: keywords, items, cluster keys and place of each thread."""
 
 from functools import partial
 from typing import Any, Final
@@ -21,6 +21,12 @@ from setanon_core.pipeline.baskets import threads_of_baskets
 from setanon_dagster import metadata_keys
 from setanon_dagster.engines.protocol import Engine
 from setanon_dagster.stages.arrow import encode, encode_sorted, list_column
+from setanon_dagster.stages.place_clusters import (
+    COLUMNS,
+    place_counts,
+    place_table,
+    same_place,
+)
 
 KEY_SIZES: Final = (4, 3, 2, 1)
 """Min-Hashes per cluster key; a thread has one key for each p."""
@@ -36,9 +42,11 @@ SCHEMA: Final = pa.schema(
         "lengths": pa.list_(pa.int32()),
         "items": pa.list_(pa.string()),
         "keys": pa.list_(pa.uint64()),
+        **COLUMNS,
     }
 )
-"""`words`: the typed words of all queries; `lengths`: the number of words of each query."""
+"""`words`: the typed words of all queries; `lengths`: the number of words of each query; `keys`:
+for `method="paper"`; `places` and `savings`: see `place_clusters`."""
 
 NAME: Final = pa.field("name", pa.string())
 """Column of baskets only. A thread of queries is identified by its user and its number."""
@@ -46,11 +54,14 @@ NAME: Final = pa.field("name", pa.string())
 
 def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
     """Clusters of a complete table of threads, which is ordered by thread and position."""
-    return tokenize_threads(threads, params.tokenizer, params.identity)
+    return place_table(tokenize_threads(threads, params.tokenizer, params.identity), params)
 
 
 def clusters_stream(engine: Engine, threads: Any, params: ReleaseParams) -> Any:  # noqa: ANN401
-    """Clusters of any number of threads, as a relation of the engine; equal to `clusters_table`."""
+    """Clusters of any number of threads, as a relation of the engine.
+
+    They are equal to `clusters_table` except for the places of a large log: see `place_clusters`.
+    """
     return engine.group_map(
         engine.sql('SELECT thread, "user", query, "position" FROM threads', threads=threads),
         "thread",
@@ -100,6 +111,7 @@ def cluster_counts(clusters: DuckDBPyRelation, p: int) -> dict[str, int | float]
         metadata_keys.P: p,
         metadata_keys.CLUSTERS: clusters_of_p,
         metadata_keys.LARGEST_CLUSTER: largest,
+        **place_counts(clusters),
     }
 
 
@@ -151,5 +163,6 @@ def _add_items_and_keys(
         list_column(typed.threads, n, pa.array(np.diff(typed.offsets), pa.int32())),
         list_column(item_rows, n, item_texts.take(pa.array(items))),
         list_column(np.repeat(np.arange(n), len(KEY_SIZES)), n, pa.array(keys.ravel())),
+        *same_place(n),
     ]
     return pa.table(columns, schema=SCHEMA)

@@ -9,7 +9,13 @@ import pyarrow.compute as pc
 from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.columns.narrow import narrow, narrow_records, number_by_appearance
 from setanon_core.columns.records import Records
-from setanon_core.keywords.encode_threads import ThreadBatch, ThreadEncoder
+from setanon_core.columns.sets import Sets
+from setanon_core.keywords.encode_threads import (
+    OwnerCounter,
+    ThreadBatch,
+    batch_sets,
+    concat_batches,
+)
 from setanon_core.keywords.identity import items_of
 from setanon_core.keywords.stored_queries import StoredQueries
 from setanon_core.model.queries import Keywords
@@ -17,7 +23,14 @@ from setanon_core.params import ReleaseParams
 from setanon_core.runtime.column_files import StoredColumns, store_columns
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.stages.arrow import TextColumn
-from setanon_dagster.stages.load_threads import StoredClusters, read_batches, row_count
+from setanon_dagster.stages.load_threads import (
+    COLUMNS,
+    StoredClusters,
+    read_batches,
+    row_count,
+)
+from setanon_dagster.stages.place_clusters import COLUMNS as PLACE_COLUMNS
+from setanon_dagster.stages.place_clusters import read_places
 from setanon_dagster.storage.batches import prefetch
 
 
@@ -32,6 +45,9 @@ class LargeThreads(NamedTuple):
     users: pa.Array
     """The user behind each user number."""
 
+    places: list[StoredColumns]
+    """The places of the threads of each batch."""
+
 
 def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
     """Read the threads batch by batch, then number words, items and users.
@@ -41,12 +57,14 @@ def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
     """
     words, users = TextColumn(), TextColumn()
     lengths: list[StoredColumns] = []
+    places: list[StoredColumns] = []
     total = row_count(clusters)
     read = 0
-    for batch in prefetch(read_batches(clusters)):
+    for batch in prefetch(read_batches(clusters, (*COLUMNS, *PLACE_COLUMNS))):
         words.append(pc.list_flatten(batch.column("words")))
         users.append(batch.column("user"))
         counts = pc.list_value_length(batch.column("lengths")).to_numpy()
+        places.append(store_columns(*read_places(batch)))
         lengths.append(store_columns(counts, pc.list_flatten(batch.column("lengths")).to_numpy()))
         read += len(counts)
         report_progress("threads read back", read, total)
@@ -54,25 +72,29 @@ def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
     vocabulary, codes = words.encode_sorted()
     texts = vocabulary.to_pylist() if params.identity != "exact" else vocabulary
     item = items_of(texts, params.identity)
-    encoder, typed, first = ThreadEncoder(item, owner), StoredQueries(), 0
+    counter, typed, first = OwnerCounter(len(item), owner), StoredQueries(), 0
+    parts: list[Sets] = []
     for codes_of_batch, stored in zip(codes, lengths, strict=True):
         word = cast("Ints", codes_of_batch)
         counts, words_of_query = stored.take()
         stop = first + len(counts)
         if stop > first:
             bounds = offsets_of(words_of_query)[offsets_of(counts)]
-            encoder.add(ThreadBatch(first, stop, word, bounds))
+            batch_of_words = ThreadBatch(first, stop, word, bounds)
+            counter.add(batch_of_words)
+            parts.append(batch_sets(batch_of_words, item))
         typed.append(counts, words_of_query, word)
         first = stop
         report_progress("threads encoded", first, total)
-    owners, sets = encoder.finish()
-    del encoder
+    owners, sets = counter.finish(), concat_batches(parts)
+    del counter
     users_of_threads = number_by_appearance(owner, len(names))
     codes_by_number = np.empty(len(names), np.int64)
     codes_by_number[users_of_threads] = owner
     records = narrow_records(Records.from_checked_sets(sets, users_of_threads))
     in_order = names.take(pa.array(codes_by_number))
-    return LargeThreads(typed, Keywords(vocabulary, item, owners), records, in_order)
+    keywords = Keywords(vocabulary, item, owners)
+    return LargeThreads(typed, keywords, records, in_order, places)
 
 
 def _owners(users: TextColumn, total: int) -> tuple[Ints, pa.Array]:

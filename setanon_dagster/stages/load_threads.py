@@ -1,6 +1,6 @@
 """Load stored clusters as threads of `setanon_core`: words become integer codes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
 import numpy as np
@@ -70,11 +70,11 @@ def load_keys(clusters: StoredClusters, params: ReleaseParams) -> Keys | None:
     return keys
 
 
-def _columns(clusters: StoredClusters) -> list[str]:
+def _columns(clusters: StoredClusters, names: Sequence[str] = COLUMNS) -> list[str]:
     stored: list[str] = (
         clusters.column_names if isinstance(clusters, pa.Table) else clusters.columns
     )
-    return [name for name in COLUMNS if name in stored]
+    return [name for name in names if name in stored]
 
 
 def row_count(clusters: StoredClusters) -> int:
@@ -84,9 +84,11 @@ def row_count(clusters: StoredClusters) -> int:
     return int(clusters.aggregate("count(*)").fetchall()[0][0])
 
 
-def read_batches(clusters: StoredClusters) -> Iterator[pa.RecordBatch]:
-    """Batches of the needed columns, in thread order."""
-    columns = _columns(clusters)
+def read_batches(
+    clusters: StoredClusters, names: Sequence[str] = COLUMNS
+) -> Iterator[pa.RecordBatch]:
+    """Batches of the columns of these names that there are, in thread order."""
+    columns = _columns(clusters, names)
     if isinstance(clusters, pa.Table):
         yield from clusters.select(columns).to_batches(BATCH_THREADS)
     else:
