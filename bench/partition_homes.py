@@ -16,17 +16,23 @@ import numpy as np
 from markdown_table import Row
 
 from setanon_core import Params, Records
-from setanon_core.columns.arrays import Ints, inverse_permutation
+from setanon_core.columns.arrays import Ints, Keys, inverse_permutation
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.improve.duplicates import surplus_duplicates
 from setanon_core.grouping.itemsets import MAX_ITEMS
 from setanon_core.grouping.methods import group
 from setanon_core.grouping.strip import strip
 from setanon_core.model.groups import Grouping
-from setanon_core.partition.content_hashes import record_hashes
+from setanon_core.partition.content_hashes import record_hashes, user_digests, user_keys
 from setanon_core.partition.group_in_places import group_placed
-from setanon_core.partition.place_records import PlacedRecords, count_itemsets, place_by_wishes
+from setanon_core.partition.place_records import (
+    PlacedRecords,
+    count_itemsets,
+    join_places,
+    place_by_wishes,
+)
 from setanon_core.partition.plan import Plan, cut
+from setanon_core.partition.record_parts import RecordRanges
 from setanon_core.partition.wishes import CHOICES, NO_ITEM
 from setanon_core.pipeline.group_records import canonical_order
 
@@ -78,12 +84,17 @@ def by_rank(rank_of: Callable[[Ints], Ints]) -> Place:
         homes, sizes = _lowest_ranks(records.keep_items(support >= K), rank)
         first = homes[:, 0]
         weights = np.bincount(first[first != NO_ITEM], minlength=len(rank))
-        plan = Plan(places, *cut(weights, places), rank)
-        hashes = record_hashes(records)
+        plan = Plan(places, *cut(weights, places))
+        hashes = record_hashes(records, _user_keys(records))
         choices = np.column_stack([plan.place_of(home, hashes) for home in homes.T])
-        return PlacedRecords(records, choices.astype(np.int16), sizes.astype(np.int8), plan)
+        return PlacedRecords(records, choices.astype(np.int16), sizes.astype(np.int8), places)
 
     return place
+
+
+def _user_keys(records: Records) -> Keys:
+    parts = RecordRanges(records)
+    return user_keys(user_digests(parts, parts.n_users))
 
 
 def _lowest_ranks(sets: Sets, rank: Ints) -> tuple[Ints, Ints]:
@@ -116,10 +127,12 @@ def by_itemset(levels: int) -> Place:
     """Wishes of at most this many items."""
 
     def place(records: Records, places: int) -> PlacedRecords:
-        active = np.ones(len(records), np.bool_)
-        frequent = count_itemsets(records, K, active)
+        parts = RecordRanges(records)
+        active = [np.ones(len(part), np.bool_) for part in parts]
+        frequent = count_itemsets(parts, records.width, K)
         frequent = replace(frequent, levels=frequent.levels[:levels])
-        return place_by_wishes(records, frequent, places, active)
+        placed = place_by_wishes(parts, active, frequent, _user_keys(records), places)
+        return join_places(records, placed, places)
 
     return place
 

@@ -22,6 +22,7 @@ from setanon_dagster.engines.choose import (
     open_configured,
     open_embedded,
     use_configured_executor,
+    use_executor_of,
 )
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark import SparkEngine
@@ -230,7 +231,7 @@ def _clusters_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                 else:
                     baskets = engine.read(str(source)).to_arrow_table()
                     file = _store(engine, basket_clusters_table(baskets))
-                file = _place(config, file, engine.folder)
+                file = _place(config, engine, file)
                 counts = _count(config, file, partial(cluster_counts, p=config.p))
             yield dg.Output(file, "clusters", metadata=counts)
 
@@ -392,11 +393,15 @@ def _count(
         return count(read_parquet(file.path, connection))
 
 
-def _place(config: ReleaseConfig, file: StoredFile, folder: Path) -> StoredFile:
+def _place(
+    config: ReleaseConfig, engine: EmbeddedEngine | SparkEngine, file: StoredFile
+) -> StoredFile:
     """Add the places of the threads of a large log."""
     if not needs_plan(file.rows, config.params()):
         return file
-    with use_configured_executor(config, file.rows):
+    trim_memory()
+    folder = engine.folder
+    with use_executor_of(engine, file.rows):
         return StoredFile(*place_clusters(file.path, config.params(), folder, config.memory_limit))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from setanon_core.columns.arrays import Keys, mix64
+from setanon_core.columns.arrays import Keys, mix64, run_starts
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 
@@ -28,10 +28,30 @@ def user_digests(parts: Iterable[Records], n_users: int) -> Keys:
     """A hash of all sets of each user: independent of the order of records and of user numbers."""
     digests: Keys = np.zeros(n_users, np.uint64)
     for records in parts:
-        np.add.at(digests, records.users, mix64(set_hashes(records)))
+        add_digests(digests, records)
     return digests
 
 
-def record_hashes(records: Records, digests: Keys) -> Keys:
-    """A hash of the items of each record and of all sets of its user, given by `user_digests`."""
-    return mix64(set_hashes(records) + mix64(digests[records.users]))
+def add_digests(digests: Keys, records: Records) -> None:
+    """Add the sets of some records to the digests of their users."""
+    np.add.at(digests, records.users, mix64(set_hashes(records)))
+
+
+def user_keys(digests: Keys) -> Keys:
+    """A key of each user, different for users of equal digests: these get any of their keys.
+
+    >>> keys = user_keys(np.array([5, 7, 5], np.uint64))
+    >>> len(set(keys.tolist()))
+    3
+    """
+    order = np.argsort(digests, kind="stable")
+    starts = run_starts(digests[order])
+    nth = np.arange(len(order)) - np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    keys: Keys = np.empty(len(order), np.uint64)
+    keys[order] = mix64(digests[order] + mix64(nth.astype(np.uint64)))
+    return keys
+
+
+def record_hashes(records: Records, keys: Keys) -> Keys:
+    """A hash of the items of each record and of its user, whose key is that of `user_keys`."""
+    return mix64(set_hashes(records) + keys[records.users])

@@ -20,7 +20,7 @@ from setanon_core.columns.arrays import Bools, Ints, Keys
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.params import Params
-from setanon_core.partition.content_hashes import record_hashes, user_digests
+from setanon_core.partition.content_hashes import record_hashes, user_digests, user_keys
 from setanon_core.partition.itemset_counts import (
     Counts,
     FrequentItemsets,
@@ -67,9 +67,12 @@ class PlacedRecords:
         return self.choices[:, 0]
 
 
-def place_records(records: Records, params: Params, places: int) -> PlacedRecords:
-    """Plan the places of records that are in memory."""
-    return join_places(records, place_parts(RecordRanges(records), params, places), places)
+def place_records(
+    records: Records, params: Params, places: int, digests: Keys | None = None
+) -> PlacedRecords:
+    """Plan the places of records that are in memory; see `place_parts`."""
+    parts = RecordRanges(records)
+    return join_places(records, place_parts(parts, params, places, digests), places)
 
 
 def join_places(records: Records, parts: Iterable[Places], places: int) -> PlacedRecords:
@@ -88,23 +91,26 @@ def empty_places(n: int) -> Places:
     return Places(np.full((n, CHOICES), NO_PLACE, np.int16), np.zeros((n, CHOICES), np.int8))
 
 
-def place_parts(parts: RecordParts, params: Params, places: int) -> Iterator[Places]:
+def place_parts(
+    parts: RecordParts, params: Params, places: int, digests: Keys | None = None
+) -> Iterator[Places]:
     """Find the wishes of the records, plan the places, and return those of each part.
 
+    `digests` are those of the users, from the sets before items were removed, if they are known.
     Surplus duplicates have no place: a set of very many users would make its place larger than the
     others.
     """
-    digests = user_digests(parts, parts.n_users)
-    active = [~surplus for surplus in surplus_of_parts(parts, params, digests)]
+    keys = user_keys(user_digests(parts, parts.n_users) if digests is None else digests)
+    active = [~surplus for surplus in surplus_of_parts(parts, params, keys)]
     frequent = count_itemsets(_Active(parts, active), parts.width, params.k)
-    yield from place_by_wishes(parts, active, frequent, digests, places)
+    yield from place_by_wishes(parts, active, frequent, keys, places)
 
 
 def place_by_wishes(
     parts: RecordParts,
     active: list[Bools],
     frequent: FrequentItemsets,
-    digests: Keys,
+    keys: Keys,
     places: int,
 ) -> Iterator[Places]:
     """Plan the places of the active records of each part; the others have none."""
@@ -114,7 +120,7 @@ def place_by_wishes(
         rows = np.flatnonzero(is_active)
         placed = empty_places(len(records))
         homes, sizes = stored.take()
-        hashes = record_hashes(records.subset(rows), digests)
+        hashes = record_hashes(records.subset(rows), keys)
         choices = np.column_stack([plan.place_of(home, hashes) for home in homes.T])
         choices[:, 1:][homes[:, 1:] == NO_ITEM] = NO_PLACE
         placed.choices[rows], placed.sizes[rows] = choices, sizes

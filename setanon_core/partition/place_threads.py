@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from setanon_core.columns.arrays import Bools, Ints
+from setanon_core.columns.arrays import Bools, Ints, Keys
 from setanon_core.columns.narrow import narrow, widen
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
@@ -21,6 +21,7 @@ from setanon_core.grouping.strip import needs_owners, rare_items, strip
 from setanon_core.keywords.encode_threads import OwnerCounter, ThreadBatch, batch_sets
 from setanon_core.model.queries import Keywords
 from setanon_core.params import Params
+from setanon_core.partition.content_hashes import add_digests
 from setanon_core.partition.place_records import Places, empty_places, place_parts
 from setanon_core.partition.plan import count_places
 from setanon_core.partition.record_parts import StoredRecords
@@ -37,6 +38,7 @@ def place_threads(
     """
     sets, item_owners, rare = _store_sets(batches, item, owner, params)
     records, positions = StoredRecords(), []
+    digests: Keys = np.zeros(int(owner.max(initial=-1)) + 1, np.uint64)
     sizes, start = [], 0
     for stored in sets:
         items, offsets = stored.take()
@@ -45,11 +47,12 @@ def place_threads(
         batch = Records.from_checked_sets(of_batch, users)
         stripped = strip(batch, params, item_owners, rare)
         records.append(stripped.records)
+        add_digests(digests, batch.subset(stripped.positions))
         positions.append(store_columns(narrow(stripped.positions, len(batch))))
         sizes.append(len(batch))
         start += len(batch)
     places = max(count_places(len(records)), 1)
-    placed = place_parts(records, params, places)
+    placed = place_parts(records, params, places, digests)
     for n, rows, part in zip(sizes, positions, placed, strict=True):
         every = empty_places(n)
         every.choices[:, 0] = 0

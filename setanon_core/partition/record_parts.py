@@ -46,7 +46,7 @@ class RecordRanges:
 
     def __iter__(self) -> Iterator[Records]:
         """The records of each range."""
-        for rows in ranges(len(self)):
+        for rows in ranges(len(self)) if len(self) else [slice(0, 0)]:
             yield self._records.subset(np.arange(rows.start, rows.stop))
 
 

@@ -22,9 +22,9 @@ from setanon_core.partition.record_parts import RecordParts
 from setanon_core.runtime.column_files import Column, StoredColumns, store_columns
 
 
-def surplus_of_parts(parts: RecordParts, params: Params, digests: Keys) -> list[Bools]:
-    """`surplus_duplicates` of all records, for each part; users are in the order of `digests`."""
-    stored, starts = _by_set(parts, inverse_permutation(np.argsort(digests, kind="stable")))
+def surplus_of_parts(parts: RecordParts, params: Params, keys: Keys) -> list[Bools]:
+    """`surplus_duplicates` of all records, for each part; users are in the order of `keys`."""
+    stored, starts = _by_set(parts, inverse_permutation(np.argsort(keys, kind="stable")))
     undersized = np.zeros(parts.width, np.int64)
     for columns in stored:
         _, records = _join([each.read() for each in columns])

@@ -145,7 +145,7 @@ def _placed(
     records = prepared.stripped.records
     places = count_places(len(records))
     if stored is None:
-        return place_records(records, params, places)
+        return place_records(records, params, places, prepared.digests)
     return take_places(stored, prepared.stripped, prepared.n_records, places, params.k)
 
 

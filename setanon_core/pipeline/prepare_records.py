@@ -36,6 +36,9 @@ class PreparedRecords:
     n_users: int
     """Users of the input."""
 
+    digests: Keys
+    """A hash of all sets of each user before items were removed."""
+
     typed: Records | None
     """The input, if sets that are not typed must be refused."""
 
@@ -48,23 +51,30 @@ def prepare_records(records: Records, params: Params, owners: Ints) -> PreparedR
         records=narrow_records(stripped.records),
         positions=narrow(stripped.positions, len(records)),
     )
-    order = np.argsort(_content_keys(records, stripped.positions), kind="stable")
+    keys, of_user = _content_keys(records, stripped.positions)
+    order = np.argsort(keys, kind="stable")
     order = narrow(order, len(order))
+    del keys  # large
     kept, positions = stripped.records, stripped.positions[order]
+    users = kept.users[order]
     ordered = Records.from_checked_sets(
-        kept.take(order), number_by_appearance(kept.users[order], _user_limit(records))
+        kept.take(order), number_by_appearance(users, _user_limit(records))
     )
+    digests: Keys = np.zeros(_user_limit(ordered), np.uint64)
+    for part in ranges(len(users)):
+        digests[ordered.users[part]] = of_user[users[part]]
     return PreparedRecords(
         stripped=replace(stripped, records=narrow_records(ordered), positions=positions),
         owners=owners,
         n_records=len(records),
         n_users=records.n_users,
+        digests=digests,
         typed=records if params.combinations == "typed" else None,
     )
 
 
-def _content_keys(records: Records, positions: Ints) -> Keys:
-    """A hash of each record's items and of all sets of its user: independent of the input order.
+def _content_keys(records: Records, positions: Ints) -> tuple[Keys, Keys]:
+    """A hash of each record's items and of all sets of its user; a hash of all sets of each user.
 
     Collision probability of two records that differ: 2^-64 per pair.
     """
@@ -76,7 +86,7 @@ def _content_keys(records: Records, positions: Ints) -> Keys:
         np.add.at(of_user, records.users[positions[part]], mix64(keys[part]))
     for part in ranges(len(positions)):
         keys[part] = mix64(keys[part] + mix64(of_user[records.users[positions[part]]]))
-    return keys
+    return keys, of_user
 
 
 def _user_limit(records: Records) -> int:

@@ -48,6 +48,17 @@ def connects_to_spark(config: ReleaseConfig) -> bool:
 
 
 @contextmanager
+def use_executor_of(engine: EmbeddedEngine | SparkEngine, threads: int) -> Iterator[None]:
+    """Let the core plan the places of this many threads on the cores of an open engine."""
+    if isinstance(engine, SparkEngine):
+        with use_spark_tasks(engine.session):
+            yield
+        return
+    with engine.use_pool(threads):
+        yield
+
+
+@contextmanager
 def use_configured_executor(config: ReleaseConfig, threads: int) -> Iterator[None]:
     """Let the core group and edit this many threads on the cores of the configured engine.
 

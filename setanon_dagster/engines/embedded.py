@@ -13,7 +13,7 @@ Complexity: memory is DuckDB's limit plus one chunk per process; time is one sor
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -22,10 +22,11 @@ from typing import Final, Self
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+from setanon_core.runtime.executor import use_executor
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.engines.chunks import Result, cut_chunks, process_chunk, take_result
 from setanon_dagster.engines.group_counts import GroupCheck
-from setanon_dagster.engines.process_pool import map_bounded, start_processes
+from setanon_dagster.engines.process_pool import PoolExecutor, map_bounded, start_processes
 from setanon_dagster.engines.protocol import GroupFunction, require_few
 from setanon_dagster.engines.run_numbers import number_runs
 from setanon_dagster.storage.batches import reader_of_tables
@@ -152,6 +153,16 @@ class EmbeddedEngine:
         """Write to a new file in the engine's folder; return its path and its number of rows."""
         path = self.folder / f"{token_hex(8)}.parquet"
         return path, self.write(relation, str(path))
+
+    @contextmanager
+    def use_pool(self, rows: int) -> Iterator[None]:
+        """Let the core run its independent calls in the pool, unless there are too few rows."""
+        pool = self._pool_for(rows)
+        if pool is None:
+            yield
+            return
+        with use_executor(PoolExecutor(pool, self.workers)):
+            yield
 
     def _pool_for(self, rows: int) -> ProcessPoolExecutor | None:
         """The pool, or None if there are too few rows; it is started once."""

@@ -28,6 +28,7 @@ from setanon_core.partition.plan import count_places
 from setanon_core.runtime.column_files import StoredColumns, store_columns, use_column_folder
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster import metadata_keys
+from setanon_dagster.runtime.memory import trim_memory
 from setanon_dagster.stages.arrow import TextColumn, list_column
 from setanon_dagster.storage.batches import prefetch, reader_of_tables, rebatch
 from setanon_dagster.storage.connection import connect
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
     from setanon_core.columns.arrays import Ints
 
 PART_THREADS: Final = 245_760
-"""Threads of a part: bounds memory."""
+"""Threads of a part of the plan: bounds memory."""
+
+WRITTEN_THREADS: Final = 61_440
+"""Threads that are written at once."""
 
 COLUMNS: Final = {"places": pa.list_(pa.int16()), "savings": pa.list_(pa.int8())}
 
@@ -66,6 +70,7 @@ def place_clusters(
             # Complete before the file is written: DuckDB reads the tables in threads of its own,
             # which have no folder of columns.
             stored = _plan(clusters, params)
+        trim_memory()
         tables = reader_of_tables(_schema(clusters), _with_places(clusters, stored))
         with connection.cursor() as cursor:
             rows = write_parquet(tables, target, connection=cursor)
@@ -149,7 +154,7 @@ def _plan(clusters: Clusters, params: ReleaseParams) -> list[StoredColumns]:
     words, users = TextColumn(), TextColumn()
     lengths: list[StoredColumns] = []
     threads = 0
-    for batch in prefetch(_parts(clusters, "user", name)):
+    for batch in prefetch(_batches(clusters, PART_THREADS, "user", name)):
         words.append(pc.list_flatten(batch.column(name)))
         users.append(batch.column("user"))
         lengths.append(store_columns(pc.list_value_length(batch.column(name)).to_numpy()))
@@ -175,18 +180,28 @@ def _plan(clusters: Clusters, params: ReleaseParams) -> list[StoredColumns]:
 
 def _with_places(clusters: Clusters, stored: list[StoredColumns]) -> Iterator[pa.Table]:
     names = clusters.column_names if isinstance(clusters, pa.Table) else clusters.columns
-    for batch, part in zip(_parts(clusters, *names), stored, strict=True):
+    batches = _batches(clusters, WRITTEN_THREADS, *names)
+    for batch, places in zip(batches, _slices(stored), strict=True):
         table = pa.Table.from_batches([batch])
-        for name, column in zip(COLUMNS, place_columns(Places(*part.take())), strict=True):
+        for name, column in zip(COLUMNS, place_columns(places), strict=True):
             table = table.set_column(table.schema.get_field_index(name), name, column)
         yield table
 
 
-def _parts(clusters: Clusters, *columns: str) -> Iterator[pa.RecordBatch]:
-    """Batches of `PART_THREADS` threads, in their order."""
+def _slices(stored: list[StoredColumns]) -> Iterator[Places]:
+    """The places of `WRITTEN_THREADS` threads at a time, of which each part has a multiple."""
+    for part in stored:
+        choices, sizes = part.take()
+        for low in range(0, len(choices), WRITTEN_THREADS):
+            rows = slice(low, low + WRITTEN_THREADS)
+            yield Places(choices[rows], sizes[rows])
+
+
+def _batches(clusters: Clusters, size: int, *columns: str) -> Iterator[pa.RecordBatch]:
+    """Batches of so many threads, in their order."""
     if isinstance(clusters, pa.Table):
         chosen = clusters.select(list(columns))
     else:
         quoted = ", ".join(f'"{name}"' for name in columns)
-        chosen = clusters.select(quoted).to_arrow_reader(PART_THREADS)
-    yield from rebatch(chosen, PART_THREADS)
+        chosen = clusters.select(quoted).to_arrow_reader(size)
+    yield from rebatch(chosen, size)

@@ -67,7 +67,7 @@ def test_groups_of_one_user_are_refused_however_many_records_they_have(monkeypat
 def test_groups_of_several_places_of_fewer_than_k_users_are_refused(monkeypatch):
     monkeypatch.setattr(plan, "PLACE", 2)
     labels = np.array([0, 0, 1, 1, 2], np.int32)
-    monkeypatch.setattr(module, "group_in_places", lambda *_: Grouping(labels))
+    monkeypatch.setattr(module, "group_placed", lambda *_: Grouping(labels))
 
     with pytest.raises(NotAnonymousError, match="k = 2 users; 1 groups had fewer"):
         anonymize(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from support.oracles import random_records
 
 from setanon_core.columns.narrow import narrow, narrow_records, number_by_appearance
+from setanon_core.columns.records import Records
 from setanon_core.columns.users import encode_users
 from setanon_core.grouping.cost import cost_of
 from setanon_core.grouping.flip import flip, flip_cost
@@ -24,7 +25,8 @@ from setanon_core.partition.group_parts import (
     spare_in_parts,
 )
 from setanon_core.partition.parts import complete_groups, equal_sets
-from setanon_core.partition.place_records import surplus_records
+from setanon_core.partition.record_parts import RecordRanges
+from setanon_core.partition.surplus import count_unshared, surplus_of_parts
 from setanon_core.partition.visits import spare_records
 from setanon_core.pipeline.prepare_records import prepare_records
 from setanon_core.runtime.column_files import use_column_folder
@@ -82,10 +84,25 @@ def test_the_same_records_move_and_are_spared():
 @pytest.mark.usefixtures("_part_sizes")
 def test_surplus_records_are_those_of_all_records(monkeypatch):
     monkeypatch.setattr("setanon_core.grouping.improve.duplicates.MIN_REMAINING", 1)
-    records = random_records(np.random.default_rng(3), 300, 3, 200)
-    expected = surplus_duplicates(records, Params(2))
+    rng = np.random.default_rng(3)
+    records = random_records(rng, 300, 3, 200)
+    keys = rng.permutation(int(records.users.max()) + 1).astype(np.uint64)
+    # Users are numbered in the order of their keys.
+    in_order = Records.from_checked_sets(records, keys[records.users].astype(np.int64))
+    expected = surplus_duplicates(in_order, Params(2))
     assert expected.any()
-    assert np.array_equal(surplus_records(narrow_records(records), Params(2)), expected)
+    found = surplus_of_parts(RecordRanges(narrow_records(records)), Params(2), keys)
+    assert np.array_equal(np.concatenate(found), expected)
+    assert count_unshared(records, expected, 2) == 0
+
+
+@pytest.mark.usefixtures("_part_sizes")
+def test_marked_records_whose_set_too_few_users_have_are_counted():
+    records = Records.from_sets([{1}] * 3 + [{2}] * 3 + [{3}] * 3, [0, 1, 2, 0, 0, 0, 3, 4, 5])
+    marked = np.array([True] * 8 + [False])
+    assert count_unshared(records, marked, 2) == 3
+    assert count_unshared(records, marked, 3) == 5
+    assert count_unshared(records, ~marked, 1) == 0
 
 
 @pytest.mark.usefixtures("_part_sizes")

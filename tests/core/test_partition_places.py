@@ -70,7 +70,7 @@ def test_a_withdrawn_record_moves_to_the_nearest_center_of_all_its_places():
     labels[::2] = WITHDRAWN
     _, n_users = user_ranks(labels, records.users)
     labels[n_users < params.k] = WITHDRAWN
-    located = locate_groups(records, labels, params, placed.plan)
+    located = locate_groups(records, labels, params, placed.own)
     moved = move_between_places(placed, located, params)
     masks, centers = records.bitmasks(), located.centers.bitmasks()
     several = 0

@@ -9,13 +9,14 @@ from support.oracles import random_records
 
 from setanon_core.columns.records import Records
 from setanon_core.params import Params
-from setanon_core.partition.content_hashes import record_hashes, set_hashes
+from setanon_core.partition.content_hashes import record_hashes, set_hashes, user_digests, user_keys
 from setanon_core.partition.itemset_counts import Counts
-from setanon_core.partition.locate_groups import locate_groups, rarest_items
+from setanon_core.partition.locate_groups import locate_groups
 from setanon_core.partition.parts import rows_by_part
 from setanon_core.partition.place_columns import renumber_items
-from setanon_core.partition.place_records import place_by_wishes
+from setanon_core.partition.place_records import NO_PLACE, place_by_wishes
 from setanon_core.partition.plan import PLACE, Plan, count_places, cut, depth_first, find_parents
+from setanon_core.partition.record_parts import RecordRanges
 from setanon_core.partition.wishes import find_wishes
 
 
@@ -94,8 +95,8 @@ def test_the_places_of_an_item_lie_around_its_middle(weights, places, first, cou
 
 
 def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
-    plan = Plan(5, np.array([0, 1]), np.array([1, 4]), np.arange(2))
-    hashes = record_hashes(Records.from_sets([{0, i} for i in range(1, 400)]))
+    plan = Plan(5, np.array([0, 1]), np.array([1, 4]))
+    hashes = set_hashes(Records.from_sets([{0, i} for i in range(1, 400)]))
     heavy = plan.place_of(np.full(399, 1), hashes)
     assert np.bincount(heavy, minlength=5).tolist()[0] == 0
     assert np.bincount(heavy).min(initial=400, where=np.arange(5) > 0) > 60
@@ -107,26 +108,33 @@ def test_a_heavy_item_is_distributed_by_hash_and_others_are_not():
 def test_every_record_has_exactly_one_place_and_equal_first_wishes_share_it(places):
     records = random_records(np.random.default_rng(1), 300, 8, 100)
     frequent = all_itemsets(records, 3)
-    placed = place_by_wishes(records, frequent, places, np.ones(300, bool))
+    keys = user_keys(user_digests([records], 300))
+    active = [np.ones(300, bool)]
+    (placed,) = place_by_wishes(RecordRanges(records), active, frequent, keys, places)
     wishes = find_wishes(records, frequent)
-    parts = rows_by_part(placed.own, places)
+    own = placed.choices[:, 0]
+    parts = rows_by_part(own, places)
     assert len(parts) == places
     assert sorted(np.concatenate(parts).tolist()) == list(range(300))
-    light = placed.plan.count[wishes.homes[:, 0]] == 1
+    assert ((placed.choices == NO_PLACE) == (placed.sizes == 0))[:, 1:].all()
+    first = wishes.homes[:, 0]
+    weights = np.bincount(first[first >= 0], minlength=frequent.width)
+    light = (weights * places < 2 * weights.sum())[first]
     wished = light & (wishes.level >= 0)
     wish = wishes.level[wished] * 1000 + wishes.itemset[wished]
-    pairs = np.unique(np.column_stack((wish, placed.own[wished])), axis=0)
+    pairs = np.unique(np.column_stack((wish, own[wished])), axis=0)
     assert len(pairs) == len(np.unique(wish))
 
 
-def test_a_group_is_located_at_the_place_of_the_rarest_item_of_its_center():
+def test_a_group_is_located_at_the_place_of_most_members_the_first_of_several():
     records = Records.from_sets([{0, 1}] * 3 + [{1, 2}] * 4 + [{0}])
-    plan = Plan(9, np.array([3, 5, 7]), np.ones(3, int), np.array([0, 2, 1]))
     labels = np.array([4, 4, 4, 2, 2, 2, 2, -1])
-    located = locate_groups(records, labels, Params(3), plan)
-    assert located.places[located.rows[:7]].tolist() == [3] * 3 + [7] * 4
+    own = np.array([8, 3, 3, 7, 5, 5, 7, 6], np.int16)
+    located = locate_groups(records, labels, Params(3), own)
+    assert located.places[located.rows[:7]].tolist() == [3] * 3 + [5] * 4
     assert located.saving.tolist() == [2] * 7 + [0]
-    assert rarest_items(located.centers, np.array([1, 0, 2])).tolist() == [1, 1]
+    nobody = locate_groups(records, np.full(8, -1), Params(3), own)
+    assert (len(nobody.centers), len(nobody.places)) == (0, 0)
 
 
 def test_set_hashes_depend_on_the_items_alone():
@@ -134,7 +142,20 @@ def test_set_hashes_depend_on_the_items_alone():
     hashes = set_hashes(records)
     assert hashes[0] == hashes[2]
     assert len(np.unique(hashes)) == 3
-    assert len(np.unique(record_hashes(records))) == 4
+    keys = user_keys(user_digests([records], 3))
+    assert len(np.unique(record_hashes(records, keys))) == 4
+
+
+def test_keys_of_users_depend_on_their_sets_and_differ():
+    records = Records.from_sets([{1, 2}, {2}, {3}, {2}, {2, 1}], [0, 0, 1, 2, 2])
+    digests = user_digests([records.subset(np.arange(3)), records.subset(np.arange(3, 5))], 3)
+    assert digests[0] == digests[2] != digests[1]
+    keys = user_keys(digests)
+    assert len(np.unique(keys)) == 3
+    assert len(np.unique(record_hashes(records, keys))) == 5
+    renamed = user_keys(digests[[1, 2, 0]])
+    assert sorted(renamed) == sorted(keys)
+    assert renamed[0] == keys[1]
 
 
 def test_items_are_renumbered_together_and_in_order():

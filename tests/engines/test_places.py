@@ -14,10 +14,11 @@ from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.engines import process_pool
 from setanon_dagster.gate.publish import publish
 from setanon_dagster.gate.release_spec import ReleaseSpec, StageFiles
-from setanon_dagster.stages import load_threads
+from setanon_dagster.stages import load_threads, place_clusters
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import clusters_table
 from setanon_dagster.stages.load_large import load_large
+from setanon_dagster.stages.place_clusters import place_table
 from setanon_dagster.stages.threads import threads_table
 
 PARAMS = ReleaseParams(3, secret=b"made up for a test")
@@ -37,6 +38,11 @@ def stages():
     )
     threads = threads_table(raw, PARAMS)
     return {"raw_log": raw, "threads": threads, "clusters": clusters_table(threads, PARAMS)}
+
+
+def in_places(stages):
+    """The stages, with the places of a large log."""
+    return {**stages, "clusters": place_table(stages["clusters"], PARAMS)}
 
 
 def released(stages, folder):
@@ -70,9 +76,12 @@ def test_columns_in_files_give_the_same_rows_as_columns_in_memory(
     params = replace(PARAMS, format=form)
     expected = rows_of(anonymize_clusters(stages["clusters"], params))
     monkeypatch.setattr(load_threads, "BATCH_THREADS", 100)
+    monkeypatch.setattr(place_clusters, "PART_THREADS", 140)
+    monkeypatch.setattr(place_clusters, "WRITTEN_THREADS", 70)
     monkeypatch.setattr(parts, "RECORDS_AT_ONCE", 150)
     monkeypatch.setattr(edits, "BATCH_WORDS", 500)
-    assert rows_of(anonymize_clusters(stages["clusters"], params, tmp_path)) == expected
+    clusters = in_places(stages)["clusters"]
+    assert rows_of(anonymize_clusters(clusters, params, tmp_path)) == expected
     assert not list(tmp_path.iterdir())
 
 
@@ -98,6 +107,7 @@ def test_releases_in_places_are_anonymous_and_do_not_depend_on_processes(
     _, whole = released(stages, tmp_path / "whole")
     monkeypatch.setattr(plan, "PLACE", 300)
     monkeypatch.setattr(process_pool, "MIN_THREADS", 0)
+    stages = in_places(stages)
     digest, cost = released(stages, tmp_path / "one")
     with process_pool.use_processes(2, len(stages["clusters"])):
         assert released(stages, tmp_path / "two") == (digest, cost)

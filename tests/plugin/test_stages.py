@@ -225,12 +225,15 @@ def test_threads_and_clusters_have_the_documented_columns():
     assert rows == sorted(rows, key=lambda row: (row["thread"], row["position"]))
     clusters = clusters_table(threads, params)
     kinds = dict(zip(clusters.column_names, map(str, clusters.schema.types), strict=True))
-    assert list(kinds) == ["thread", "user", "words", "lengths", "items", "keys"]
+    columns = ["thread", "user", "words", "lengths", "items", "keys", "places", "savings"]
+    assert list(kinds) == columns
     assert "uint64" in kinds["keys"]
+    assert ("int16" in kinds["places"], "int8" in kinds["savings"]) == (True, True)
     for row in clusters.to_pylist():
         assert sum(row["lengths"]) == len(row["words"])
         assert row["items"] == sorted(set(row["words"]))
         assert len(row["keys"]) == 4
+        assert row["places"] == row["savings"] == [0]
 
 
 @pytest.mark.parametrize("method", ["best", "paper"])
@@ -368,11 +371,11 @@ def test_users_threads_and_queries_are_counted():
     no_cluster = cluster_counts(duckdb.from_arrow(clusters.slice(0, 0)), p=2)
 
     assert list(of_threads.values()) == [2, 3, 4 / 3]
-    assert list(of_clusters.values()) == [2, 3, 5 / 3, 2, 2, 2]
+    assert list(of_clusters.values()) == [2, 3, 5 / 3, 2, 2, 2, 1, 3, 1, 0, 0]
     assert list(of_nothing.values()) == [0, 0, 0]
     assert list(of_one.values()) == [1, 1, 2]
-    assert list(one_cluster.values()) == [1, 1, 3, 2, 1, 1]
-    assert list(no_cluster.values()) == [0, 0, 0, 2, 0, 0]
+    assert list(one_cluster.values()) == [1, 1, 3, 2, 1, 1, 1, 1, 1, 0, 0]
+    assert list(no_cluster.values()) == [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_method_paper_groups_by_the_stored_keys():
