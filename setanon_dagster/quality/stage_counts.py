@@ -7,6 +7,7 @@ hash tables are used instead; they need memory in proportion to the table.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from setanon_core.partition.plan import count_places
 from setanon_dagster.verifier.ledger_entries import UNSORTED_CLUSTERS
 from setanon_dagster.verifier.sql import Connection, query_counts
 
@@ -72,9 +73,19 @@ CLUSTERS: Final = """
             OR len(items) <> list_unique(items)
             OR CASE WHEN len(list_filter(items, lambda item: list_contains(words, item)))
                 = len(items) THEN false ELSE len(items) > list_unique(words) END
-            OR (len(items) = 0) <> (len(words) = 0)) AS odd_sizes
+            OR (len(items) = 0) <> (len(words) = 0)) AS odd_sizes,
+        count(*) FILTER (coalesce(list_count(places), 0) = 0
+            OR list_count(places) <> len(places)
+            OR list_count(savings) IS DISTINCT FROM len(places) OR len(savings) <> len(places)
+            OR list_min(savings) < 0
+            -- A thread without a place is published unchanged: it has no other place.
+            OR list_min(places) < CASE WHEN len(places) = 1 THEN -1 ELSE 0 END) AS misplaced,
+        coalesce(max(list_max(places)), -1) AS last_place,
+        count(*) FILTER (len(items) > 0) AS with_items
     FROM clusters"""
 """Threads, clusters of the first round, and threads with contradictory columns."""
+
+BEYOND: Final = "SELECT count(*) AS n FROM clusters WHERE list_max(places) >= {places}"
 
 REPEATED_THREADS: Final = "SELECT count(*) - count(DISTINCT thread) AS repeated FROM clusters"
 
@@ -109,6 +120,10 @@ CLUSTER_CHECKS: Final[Mapping[str, StageCheck]] = {
     "every_thread_has_keys": StageCheck(
         "Every thread has a user, and a cluster in each round.", ("unnamed", "without_keys")
     ),
+    "every_thread_has_a_place": StageCheck(
+        "Every thread has a place below the number of places, or none if it stays unchanged.",
+        ("misplaced",),
+    ),
     "keywords_and_items_agree": StageCheck(
         "A thread has the keywords of its queries, and items for all of them.", ("odd_sizes",)
     ),
@@ -139,6 +154,9 @@ def count_threads(connection: Connection) -> dict[str, int]:
 def count_clusters(connection: Connection) -> dict[str, int]:
     """Count threads and clusters, and threads with contradictory columns."""
     counts = query_counts(connection, CLUSTERS)
+    places, last = max(count_places(counts.pop("with_items")), 1), counts.pop("last_place")
+    if last >= places:
+        counts["misplaced"] += query_counts(connection, BEYOND.format(places=places))["n"]
     if query_counts(connection, UNSORTED_CLUSTERS)["unsorted"]:
         counts["unnamed"] += query_counts(connection, REPEATED_THREADS)["repeated"]
     return counts

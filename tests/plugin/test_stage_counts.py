@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from support.stage_files import GOOD as STAGES
 from support.stage_files import write_stages
 
+from setanon_core.partition import plan
 from setanon_dagster.quality import stage_counts
 from setanon_dagster.quality.release_tables import create_row_counts
 from setanon_dagster.quality.stage_counts import (
@@ -138,15 +139,23 @@ def test_broken_stage_fails_its_own_check(tmp_path, case):
 
 
 CLUSTERS = (
-    'thread BIGINT, "user" VARCHAR, words VARCHAR[], lengths INT[], items VARCHAR[], keys UBIGINT[]'
+    'thread BIGINT, "user" VARCHAR, words VARCHAR[], lengths INT[], items VARCHAR[], '
+    "keys UBIGINT[], places SMALLINT[], savings TINYINT[]"
 )
 GOOD = [
-    (0, "ann", ["pine", "straw", "pine"], [2, 1], ["pine", "straw"], [1]),
-    (1, "bob", ["pines"], [1], ["pine"], [1]),
-    (2, "cem", [], [], [], [7]),
+    (0, "ann", ["pine", "straw", "pine"], [2, 1], ["pine", "straw"], [1], [1, 0], [2, 1]),
+    (1, "bob", ["pines"], [1], ["pine"], [1], [-1], [0]),
+    (2, "cem", [], [], [], [7], [0], [0]),
 ]
 
 
+@pytest.fixture
+def _two_places(monkeypatch):
+    """Two threads have items."""
+    monkeypatch.setattr(plan, "PLACE", 1)
+
+
+@pytest.mark.usefixtures("_two_places")
 def test_good_clusters_have_no_fault(connection):
     assert count_clusters(create(connection, clusters=(CLUSTERS, GOOD))) == {
         "threads": 3,
@@ -155,6 +164,7 @@ def test_good_clusters_have_no_fault(connection):
         "unnamed": 0,
         "without_keys": 0,
         "odd_sizes": 0,
+        "misplaced": 0,
     }
 
 
@@ -170,11 +180,22 @@ FAULTY = {
     "more items than words": (1, {4: ["pine", "straw"]}, "odd_sizes"),
     "items without words": (2, {4: ["pine"]}, "odd_sizes"),
     "words without items": (1, {4: []}, "odd_sizes"),
+    "null places": (0, {6: None}, "misplaced"),
+    "no place": (2, {6: [], 7: []}, "misplaced"),
+    "null place": (0, {6: [1, None]}, "misplaced"),
+    "place beyond the last": (0, {6: [1, 2]}, "misplaced"),
+    "place below the first": (1, {6: [-2]}, "misplaced"),
+    "unchanged, and another place": (0, {6: [-1, 0]}, "misplaced"),
+    "one saving less": (0, {7: [2]}, "misplaced"),
+    "null saving": (2, {7: [None]}, "misplaced"),
+    "null savings": (2, {7: None}, "misplaced"),
+    "negative saving": (2, {7: [-1]}, "misplaced"),
 }
 
 
 @pytest.mark.parametrize(("row", "change", "fault"), FAULTY.values(), ids=FAULTY.keys())
 @pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.usefixtures("_two_places")
 def test_thread_with_contradictory_columns_is_counted(connection, row, change, fault, step):
     rows = [list(each) for each in GOOD]
     for column, value in change.items():
