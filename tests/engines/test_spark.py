@@ -29,6 +29,7 @@ from setanon_dagster.engines.group_counts import CutGroupError
 from setanon_dagster.engines.spark import SparkEngine
 from setanon_dagster.engines.spark_executor import SparkTasks, use_spark_tasks
 from setanon_dagster.engines.spark_session import MissingSparkError
+from setanon_dagster.stages import place_clusters
 
 pytestmark = [pytest.mark.slow, *EXPECTED_WARNINGS]
 
@@ -102,11 +103,11 @@ def check_tasks(session):
     assert "canary" not in str(raised.value)
 
 
-def check_places(session):
-    threads, ledger, cost = anonymized()
-    assert cost["round"].to_pylist().count("group_places") == 1
+def check_places(session, folder):
+    expected = anonymized(folder)
+    assert expected[-1]["round"].to_pylist().count("group_places") == 1
     with use_spark_tasks(session):
-        assert anonymized() == (threads, ledger, cost)
+        assert anonymized(folder) == expected
 
 
 def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests, monkeypatch):
@@ -142,7 +143,9 @@ def test_spark_writes_the_files_of_the_embedded_engine(tmp_path, subtests, monke
             check_tasks(started.session)
         with subtests.test("places"), monkeypatch.context() as patch:
             patch.setattr(plan, "PLACE", 40)
-            check_places(started.session)
+            patch.setattr(place_clusters, "PART_THREADS", 90)
+            patch.setattr(place_clusters, "WRITTEN_THREADS", 45)
+            check_places(started.session, tmp_path)
         with subtests.test("one context"), pytest.raises(MissingSparkError, match="at most one"):
             SparkEngine(spill)
         with subtests.test("session of the process"):

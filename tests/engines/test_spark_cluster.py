@@ -156,9 +156,9 @@ def test_cluster_writes_the_files_of_the_embedded_engine_although_an_executor_is
         engine.write(threads, str(tmp_path / "killed.parquet"))
 
         monkeypatch.setattr(plan, "PLACE", 40)
-        in_process = anonymized()
+        in_process = anonymized(tmp_path)
         with use_spark_tasks(engine.session):
-            assert anonymized() == in_process
+            assert anonymized(tmp_path) == in_process
     assert (tmp_path / "killed.parquet").read_bytes() == expected["threads"]
 
 

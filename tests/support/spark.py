@@ -13,7 +13,8 @@ from setanon_dagster.demo.log import demo_rows
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.engines.spark_session import MissingSparkError, require_spark
 from setanon_dagster.stages.anonymize import anonymize_clusters
-from setanon_dagster.stages.clusters import clusters_stream, clusters_table
+from setanon_dagster.stages.clusters import clusters_stream, tokenize_threads
+from setanon_dagster.stages.place_clusters import place_clusters
 from setanon_dagster.stages.threads import threads_stream, threads_table
 
 START = datetime(2006, 3, 1)  # noqa: DTZ001 - the times of a log have no zone
@@ -86,11 +87,18 @@ def embedded_files(folder):
         return stage_files(engine, str(raw), folder)
 
 
-def anonymized():
-    """Published rows, ledger and cost of the log, grouped by the current executor."""
-    clusters = clusters_table(threads_table(shuffled_log(), PARAMS), PARAMS)
-    result = anonymize_clusters(clusters, PARAMS)
-    return result.threads.read_all(), result.ledger.read_all(), result.cost()
+def anonymized(folder):
+    """Places, published rows, ledger and cost of the log, computed by the current executor.
+
+    The first are the bytes of the file that the stage stores.
+    """
+    one_place = tokenize_threads(threads_table(shuffled_log(), PARAMS), None, "exact")
+    parquet.write_table(one_place, folder / "one_place.parquet")
+    path, _ = place_clusters(folder / "one_place.parquet", PARAMS, folder)
+    stored = path.read_bytes()
+    result = anonymize_clusters(parquet.read_table(path), PARAMS, folder)
+    path.unlink()
+    return stored, result.threads.read_all(), result.ledger.read_all(), result.cost()
 
 
 def part_sums(size):
