@@ -24,6 +24,7 @@ from support.release_runs import (  # noqa: E402 - after the skip
 )
 
 from setanon_core.errors import InvalidParameterError  # noqa: E402
+from setanon_core.partition import plan  # noqa: E402
 from setanon_dagster.assets import build_setanon_assets, storage_key  # noqa: E402
 from setanon_dagster.config import SECRET  # noqa: E402
 from setanon_dagster.definitions import build_setanon_definitions  # noqa: E402
@@ -40,7 +41,7 @@ COLUMNS = {
     },
     "clusters": {
         "thread": INTEGER, "user": TEXT, "words": "VARCHAR[]", "lengths": "INTEGER[]",
-        "items": "VARCHAR[]", "keys": "UBIGINT[]",
+        "items": "VARCHAR[]", "keys": "UBIGINT[]", "places": "SMALLINT[]", "savings": "TINYINT[]",
     },
     "anonymized_threads": {
         "thread": INTEGER, "group": INTEGER, "position": INTEGER, "query": TEXT,
@@ -69,6 +70,7 @@ COUNTS = {
     "clusters": {
         "setanon/users": 7, "setanon/threads": 10, "setanon/keywords_per_thread": 2.0,
         "setanon/p": 2, "setanon/clusters": 5, "setanon/largest_cluster": 3,
+        "setanon/places": 1, "setanon/largest_place": 10, "setanon/threads_without_place": 0,
     },
     "anonymized_threads": {
         "setanon/threads": 9, "setanon/groups": 3, "setanon/smallest_group": 3,
@@ -101,6 +103,18 @@ def test_asset_is_stored_as_a_private_file_with_its_columns(finished_release, st
     schema = result.metadata[stage]["dagster/column_schema"]
     assert {column.name: column.type for column in schema.columns} == COLUMNS[stage]
     assert stored_table(config, stage).column_names == list(COLUMNS[stage])
+
+
+def test_a_log_of_several_places_is_planned_in_clusters_and_published(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "PLACE", 4)
+    config = release_config(tmp_path)
+    result = run_release(config)
+    assert result.success
+    assert result.checks["every_thread_has_a_place"]
+    counts = result.metadata["clusters"]
+    assert counts["setanon/places"] > 1
+    assert counts["setanon/largest_place"] < counts["setanon/threads"] == 10
+    assert keyword_sets(published_table(config)) == EXPECTED_SETS
 
 
 def test_row_count_of_a_release_is_its_rows_not_its_threads(tmp_path):
@@ -157,7 +171,7 @@ def test_translator_renames_assets_checks_and_files(tmp_path):
     graph = build_setanon_definitions(config, translator).resolve_asset_graph()
     names = {f"our_{stage}" for stage in STAGES}
     assert {key.path[-1] for key in graph.get_all_asset_keys()} == names
-    assert len(graph.asset_check_keys) == 14
+    assert len(graph.asset_check_keys) == 15
     assert {check.asset_key.path[-1] for check in graph.asset_check_keys} <= names
     result = materialize(config, translator=translator)
     assert result.success, result.failures
