@@ -138,7 +138,7 @@ def test_release_has_the_known_result_and_metadata_names_its_folder(finished_rel
     assert certificate["cost"]["deletions"] == 2
     assert certificate["parameters"]["k"] == 3
     assert all(result.checks.values())
-    assert len(result.checks) == 14
+    assert len(result.checks) == 15
 
 
 def test_metadata_links_the_data_docs_that_the_checks_wrote(finished_release):
