@@ -402,7 +402,7 @@ def _place(
     trim_memory()
     folder = engine.folder
     with use_executor_of(engine, file.rows):
-        return StoredFile(*place_clusters(file.path, config.params(), folder, config.memory_limit))
+        return StoredFile(*place_clusters(file.path, config.params(), folder, config.memory.duckdb))
 
 
 def _store(engine: EmbeddedEngine | SparkEngine, rows: object) -> StoredFile:

@@ -110,7 +110,7 @@ def assets_are_listed_with_their_descriptions(page, _):
 def run_has_all_assets_and_checks(page, _):
     expect(page.get_by_text("Success", exact=True).first).to_be_visible()
     expect(page.get_by_text("8 assets")).to_be_visible()
-    expect(page.get_by_text("14 checks")).to_be_visible()
+    expect(page.get_by_text("15 checks")).to_be_visible()
 
 
 def graph_shows_all_assets(page, _):
