@@ -50,6 +50,7 @@ from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.folders import private_folder
 from setanon_dagster.storage.parquet import read_parquet, write_parquet
 from setanon_dagster.storage.temporary import remove_all_leftovers, temporary_folder
+from setanon_dagster.stored_parameters import store_parameters
 from setanon_dagster.translator import SetanonTranslator, asset_specs
 from setanon_dagster.verifier.release_folder import THREADS
 
@@ -351,9 +352,13 @@ def _report_metadata(
     files: Mapping[str, Path],
     context: dg.AssetExecutionContext,
 ) -> dict[str, Any]:
-    """Write the report and return its metadata; an error is logged, the release stays published."""
+    """Write parameters and report, and return its metadata.
+
+    An error is logged, the release stays published.
+    """
     partition = _partition_key(context)
     try:
+        store_parameters(config)
         report, page = write_release_report(config, published, files)
         docs = data_docs_folder(config.data_docs, partition) / "index.html"
         return release_metadata(report, page, docs)

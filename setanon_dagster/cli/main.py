@@ -23,7 +23,7 @@ from setanon_dagster.cli.options import (
     parse_ks,
 )
 from setanon_dagster.cli.summary import print_line, print_summary, print_values, public_files
-from setanon_dagster.cli.ui import require_server, serve
+from setanon_dagster.cli.ui import open_output, require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
 from setanon_dagster.gate.signing import SIGNING_KEY, environment_key, signing_key
@@ -305,17 +305,27 @@ def attack(
     help="Port of the web server, on 127.0.0.1.",
 )
 @click.option(
-    "--home", type=click.Path(path_type=Path), help="DAGSTER_HOME; default: a folder of the demo."
+    "--out",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Folder of releases to show; default: the demo.",
 )
-def ui(port: int, home: Path | None) -> None:
-    """Start the Dagster UI on the demo; stop it with Ctrl-C.
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path),
+    help="DAGSTER_HOME; default: DIR/private/dagster, or a folder of the demo.",
+)
+def ui(port: int, out: Path | None, home: Path | None) -> None:
+    """Start the Dagster UI on the releases of DIR, or on the demo; stop it with Ctrl-C.
 
-    SETANON_DEMO is the folder of the demo, .setanon-demo by default. The first run generates the
-    log if it does not exist.
+    DIR is the folder that setanon release wrote to. Its releases are assets with their counts; they
+    can be released again, by schedule too, and verified. Without --out, SETANON_DEMO is the folder
+    of the demo, .setanon-demo by default; the first run generates the log if it does not exist.
     """
     require_server()
+    home = home or demo_folder() / "dagster" if out is None else open_output(out, home)
     print_line(Console(stderr=True), f"http://127.0.0.1:{port} (stop with Ctrl-C)", "bold")
-    raise SystemExit(serve(home or demo_folder() / "dagster", port))
+    raise SystemExit(serve(home, port, out))
 
 
 def _require_writable(config: ReleaseConfig) -> None:
