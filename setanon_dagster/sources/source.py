@@ -90,19 +90,20 @@ class Source:
     """Table or view of the DuckDB file; `schema.table` outside the default schema."""
 
     user_column: Column | None = "user"
-    """Column of the users; baskets may lack the default column. None: baskets without users."""
+    """Column of the users: whose queries or baskets the rows are, such as an account or a card
+    number. Baskets may lack the default column. None: baskets without users."""
 
     time_column: Column = "time"
-    """Column of the times of a log."""
+    """Column of the times of a log: when the query was typed, such as 2026-03-02 09:30:00."""
 
     query_column: Column = "query"
-    """Column of the queries of a log."""
+    """Column of the queries of a log: the text as it was typed, one query per row."""
 
     record_column: Column = "record"
-    """Column of the basket that a row belongs to."""
+    """Column of the baskets: which basket a row belongs to, such as a receipt number."""
 
     item_column: Column = "item"
-    """Column of the items of baskets."""
+    """Column of the items of baskets: one article, page or word per row."""
 
     header: bool | None = None
     """Whether the first line is a header; None: yes if it has the column names, ignoring case."""
