@@ -184,6 +184,24 @@ def test_the_site_can_be_searched(site):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("word", ["dataframe", "polars", "milliseconds", "s3", "which k"])
+def test_the_site_has_what_newcomers_search_for(site, word):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = [each for each in index["docs"] if word in f"{each['title']} {each['text']}".lower()]
+
+    assert any(each["location"].startswith("how-to/") for each in found)
+
+
+@pytest.mark.slow
+def test_the_reference_has_a_table_of_all_arguments(site):
+    core = (site / "reference" / "core.html").read_text(encoding="utf-8")
+
+    assert core.count("<th>argument</th>") == 6
+    assert "Column of the times of a table: datetimes" in core
+    assert "<!-- arguments" not in core
+
+
+@pytest.mark.slow
 def test_the_site_is_filled_in_from_the_code(site):
     core, commands, parameters = (
         (site / "reference" / f"{name}.html").read_text(encoding="utf-8")

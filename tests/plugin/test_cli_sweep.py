@@ -1,8 +1,10 @@
 """The command `sweep`: the cost for each k equals the core's."""
 
 import csv
+import re
 import sys
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from support.terminal import ROWS, call, text, write_log
@@ -16,6 +18,8 @@ from setanon_dagster.report.wording import round_factor
 
 KS = (2, 3, 6)
 
+ROOT = Path(__file__).parents[2]
+
 
 def assert_same_cost(row, cost):
     total = cost.certificate.cost
@@ -24,6 +28,16 @@ def assert_same_cost(row, cost):
     assert tuple(int(row[name]) for name in names) == expected
     assert float(row["retained"]) == pytest.approx(cost.retained)
     assert float(row["factor"]) == round_factor(cost.certificate.factor)
+
+
+@pytest.mark.slow
+def test_page_which_k_shows_what_is_printed():
+    page = (ROOT / "docs" / "how-to" / "choose-k.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    result = call("sweep", ROOT / "examples" / "searches.tsv", "--k", "2..5,10,20")
+    assert result.stdout.startswith(shown)
+    retained = {int(line.split()[0]): line.split()[2] for line in result.stdout.splitlines()[1:]}
+    assert f"| 1,000 | {' | '.join(retained[k] for k in (3, 5, 10, 20))} |" in page
 
 
 @pytest.mark.parametrize("method", ["best", "paper"])
