@@ -22,7 +22,13 @@ from setanon_dagster.cli.options import (
     parameter_options,
     parse_ks,
 )
-from setanon_dagster.cli.summary import print_line, print_summary, print_values, public_files
+from setanon_dagster.cli.summary import (
+    print_line,
+    print_summary,
+    print_values,
+    public_files,
+    report_path,
+)
 from setanon_dagster.cli.ui import open_output, require_server, serve
 from setanon_dagster.config import SECRET, ReleaseConfig
 from setanon_dagster.demo.release import LOG, USERS, demo_config, demo_folder, published_threads
@@ -361,6 +367,7 @@ def _release(config: ReleaseConfig) -> Path | None:
         print_line(Console(stderr=True), warning, "yellow")
     if outcome.waiting is not None:
         print_line(Console(), outcome.waiting, "bold yellow")
+        print_values(Console(), report_path(outcome.counts))
         return None
     if outcome.folder is None:
         raise SetanonError(" ".join(outcome.failures))

@@ -97,6 +97,12 @@ def public_files(folder: Path) -> Iterator[tuple[str, str]]:
     yield "", ", ".join(sorted(path.name for path in folder.iterdir()))
 
 
+def report_path(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The report of a release that waits: whoever decides reads it. `counts` is by stage."""
+    if keys.REPORT in counts["release"]:
+        yield "report", str(counts["release"][keys.REPORT])
+
+
 def _paths(folder: Path) -> Iterator[tuple[str, str]]:
     # Imported here: `setanon verify` uses this module without pyarrow.
     from setanon_dagster.report.build import REPORT
