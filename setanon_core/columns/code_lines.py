@@ -78,15 +78,24 @@ def refuse_missing(data: object, missing: int) -> None:
     )
 
 
-def refuse_numbers(data: object, values: int, columns: Sequence[int]) -> None:
-    """Refuse numbers other than 0 and 1 of a one-hot table or matrix."""
+def refuse_numbers(data: object, values: int, columns: Sequence[int], width: int) -> None:
+    """Refuse numbers other than 0 and 1 of a one-hot table or matrix; some columns may be ids."""
     library = library_of(data)
+    if len(columns) < width and library in WITHOUT.keys() | {"pandas"}:
+        without = WITHOUT.get(library, PANDAS_WITHOUT).format(list(columns))
+        users = "users=..." if library == "numpy" else "user='...'"
+        ids = (
+            f" If these columns are no items, pass those of users as {users}, and leave the others "
+            f"out: anonymize({without}, k)."
+        )
+    else:
+        ids = ""
     positive = POSITIVE.get(library, "data > 0")
     raise MalformedInputError(
         f"every value of a one-hot table must be 0 or 1; {values} are other numbers, in "
         f"{_listed(columns)}. Call anonymize({positive}, k) if they are counts, "
         f"anonymize({ROWS.get(library, PANDAS_ROWS)}, k) if each row has the items of one record, "
-        f"or {LONG} if each row has one item."
+        f"or {LONG} if each row has one item.{ids}"
     )
 
 

@@ -143,7 +143,7 @@ def _refuse(data: object, codes: Ints, columns: Ints, width: int) -> None:
         refuse_table(data, np.unique(columns[wrong]).tolist(), width)
     numbers = codes == OTHER_NUMBER
     if numbers.any():
-        refuse_numbers(data, int(numbers.sum()), np.unique(columns[numbers]).tolist())
+        refuse_numbers(data, int(numbers.sum()), np.unique(columns[numbers]).tolist(), width)
     if (codes == MISSING).any():
         refuse_missing(data, int((codes == MISSING).sum()))
 

@@ -26,7 +26,9 @@ def print_summary(
     k, form = certificate["k"], certificate["parameters"].get("format")
     promise = f"; its sets are {k}-anonymous" if form == "edited" else f", {k}-anonymous"
     print_line(console, f"\n{folder.name} is published{promise}.", "bold green")
-    print_values(console, (*_data(counts), *_costs(certificate), *_paths(folder)))
+    unit = certificate.get("unit", "user")
+    costs = _costs(certificate, unit, baskets="raw_baskets" in counts)
+    print_values(console, (*_data(counts, unit), *costs, *_paths(folder)))
 
 
 def print_values(console: Console, values: Iterable[tuple[str, str]]) -> None:
@@ -48,10 +50,10 @@ def print_verdict(console: Console, verdict: FileVerdict, *, users: bool) -> Non
     print_values(console, ((name, value) for name, value in lines.items() if value))
 
 
-def _data(counts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _data(counts: Mapping[str, Mapping[str, Any]], unit: str) -> Iterator[tuple[str, str]]:
     users = next((stage[keys.USERS] for stage in counts.values() if keys.USERS in stage), None)
     if users is not None:
-        yield "users", f"{users:,}"
+        yield "users", f"{users:,}" if unit == "user" else "unknown: each basket counts as one user"
     read = next((stage for stage in counts.values() if keys.LINES in stage), None)
     if read is not None:
         rejected = {
@@ -74,13 +76,20 @@ def describe_lines(lines: int, rejected: Mapping[str, int], encodings: str) -> s
     return f"{lines:,}{files}, {count}"
 
 
-def _costs(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _costs(
+    certificate: Mapping[str, Any], unit: str, *, baskets: bool
+) -> Iterator[tuple[str, str]]:
     cost, verdict = certificate["cost"], certificate["verdict"]
-    yield "threads", f"{cost['threads']:,}, {verdict['records']:,} of them published"
-    yield "groups", f"{verdict['groups']:,}, the smallest of {verdict['smallest_group']:,} users"
+    records, words = ("baskets", "items") if baskets else ("threads", "keywords")
+    counted = "users" if unit == "user" else records
+    yield records, f"{cost['threads']:,}, {verdict['records']:,} of them published"
+    yield (
+        "groups",
+        f"{verdict['groups']:,}, the smallest of {verdict['smallest_group']:,} {counted}",
+    )
     for name in ("additions", "deletions", "withdrawals", "respellings"):
         yield name, f"{cost[name]:,}"
-    yield "retained", f"{cost['retained']:.1%} of {cost['keywords']:,} keywords"
+    yield "retained", f"{cost['retained']:.1%} of {cost['keywords']:,} {words}"
     yield "factor", _factor(cost["factor"])
 
 

@@ -189,6 +189,15 @@ def test_counts_of_a_matrix_are_refused_with_the_code_that_reads_them(matrix):
 
 
 @libraries
+def test_columns_of_numbers_may_be_ids_and_the_code_that_drops_them_is_named(build):
+    data = build({"tea": [1, 1], "id": [7, 8]})
+    message, _, advice = refusal(data).partition(" If these columns are no items")
+
+    assert "2 are other numbers, in column 1." in message
+    assert advised(advice, data).records == ({"tea"}, {"tea"})
+
+
+@libraries
 def test_columns_that_are_no_items_are_refused_by_number_with_the_code_that_drops_them(build):
     data = build({CANARY: [CANARY, CANARY], "tea": [1, 1], "id": [7, 8]})
     message = refusal(data)
