@@ -7,7 +7,7 @@ from typing import Final
 
 from setanon_dagster.report.model import GroupSize, Report
 from setanon_dagster.report.wording import CAUSES, cause, factor_text, round_name
-from setanon_dagster.risk.attack_result import AttackResult, has_paper
+from setanon_dagster.risk.attack_result import SMALLEST_SHARE, AttackResult, has_paper
 
 UNKNOWN: Final = "unknown"
 NONE: Final = "-"
@@ -39,7 +39,15 @@ def count(n: float) -> str:
 
 
 def share(part: float) -> str:
-    """Share as a percentage."""
+    """Share as a percentage: only 0 is shown as 0.0%, and only 1 as 100.0%.
+
+    >>> share(0.4271), share(0.0004), share(0.99999)
+    ('42.7%', '<0.1%', '>99.9%')
+    """
+    if 0 < part < SMALLEST_SHARE:
+        return f"<{SMALLEST_SHARE:.1%}"
+    if 1 - SMALLEST_SHARE < part < 1:
+        return f">{1 - SMALLEST_SHARE:.1%}"
     return f"{part:.1%}"
 
 
