@@ -13,7 +13,10 @@ from setanon_dagster.definitions import build_setanon_definitions
 from setanon_dagster.executor import release_executor
 from setanon_dagster.stored_parameters import stored_parameters
 
+folder = os.environ.get(OUT)
+
 defs = dg.Definitions.merge(
-    *map(build_setanon_definitions, stored_parameters(Path(os.environ[OUT]))),
+    # Imported without the variable, by tools that import all modules, it has no releases.
+    *map(build_setanon_definitions, stored_parameters(Path(folder)) if folder else ()),
     dg.Definitions(executor=release_executor),
 )
