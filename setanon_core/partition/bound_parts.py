@@ -1,6 +1,6 @@
 """The nearest-neighbour bound as a sum of parts.
 
-The bound of `lower_bound` is a sum over records of min(|S_i|, A_i / 2), where A_i follows from the
+The bound of `lower_bound` is a sum over records of min(|S_i|, A_i), where A_i follows from the
 numbers of other sets at each distance from S_i. These numbers follow from F_t, the number of pairs
 (T, j) with T a subset of S_i and of S_j, |T| = t: see `distances`. Every T has exactly one first
 item, so F_t is the sum over ranges of first items of the pairs whose T begins in the range. Both
@@ -36,12 +36,13 @@ from setanon_core.grouping.bounds.distances import (
     count_subsets,
     table_row_of,
 )
-from setanon_core.grouping.bounds.lower_bound import half_means, order_statistic
+from setanon_core.grouping.bounds.lower_bound import promising_metrics, terms
+from setanon_core.grouping.bounds.metric import Metric
 from setanon_core.grouping.bounds.nearest import Neighbours
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.starts.configurations import SCALE
 from setanon_core.grouping.strip import never_majority
-from setanon_core.params import Operations, Params
+from setanon_core.params import Params
 from setanon_core.partition.parts import concat_sets, equal_sets
 from setanon_core.runtime.column_files import StoredColumns, StoredRows, pass_columns, store_rows
 from setanon_core.runtime.executor import map_ordered
@@ -101,7 +102,7 @@ def count_long(weighted: WeightedSets, limit: int, width: int) -> LongCounts:
 
 
 def count_overlaps(
-    weighted: WeightedSets, is_first: Bools, limit: int, operations: Operations
+    weighted: WeightedSets, is_first: Bools, limit: int, metric: Metric
 ) -> tuple[Ints, Ints]:
     """Counts of users and of records by table row (`table_row_of`), for each set of a part.
 
@@ -109,11 +110,11 @@ def count_overlaps(
     with a first item in `is_first`: the sum over disjoint ranges of first items is needed.
     """
     sets = weighted.sets
-    tables = [np.zeros((2 * limit + 1, len(sets)), np.int64) for _ in range(2)]
+    tables = [np.zeros((metric.unit * limit + 1, len(sets)), np.int64) for _ in range(2)]
     first = np.flatnonzero(is_first[sets.items])
     if len(first):
         weights = [weighted.users, weighted.records]
-        count_subsets(sets, first, weights, tables, operations)
+        count_subsets(sets, first, weights, tables, metric)
     users, records = tables
     return users, records
 
@@ -124,22 +125,21 @@ def bound_of_sets(  # noqa: PLR0913, PLR0917 - the sums of three counts
     counts: SizeCounts,
     long: LongCounts,
     params: Params,
-    operations: Operations,
+    metric: Metric,
 ) -> int:
     """The term of these short sets in the bound, in multiples of 1 / SCALE.
 
     `overlaps`, `counts` and `long` are sums over all ranges of first items and all parts.
-    `operations` "both" gives the terms A_i / 2, others the losses in one direction.
     """
-    sets, limit = weighted.sets, len(overlaps[0]) // 2
+    sets, limit = weighted.sets, (len(overlaps[0]) - 1) // metric.unit
     nearest, every = (
         by_distance(
             overlap
-            + _disjoint_sets(sets.sizes, own, totals, limit, operations)
-            + _long_sets(sets, of_item, int(totals[limit + 1 :].sum()), limit, operations),
+            + _disjoint_sets(sets.sizes, own, totals, limit, metric)
+            + _long_sets(sets, of_item, int(totals[limit + 1 :].sum()), limit, metric),
             np.arange(len(sets)),
             sets.sizes,
-            operations,
+            metric,
         )
         for overlap, own, totals, of_item in zip(
             overlaps, weighted[1:], counts[1:], long, strict=True
@@ -148,40 +148,33 @@ def bound_of_sets(  # noqa: PLR0913, PLR0917 - the sums of three counts
     # The other records with the same set are at distance 0.
     nearest[:, 0] += weighted.users - 1
     every[:, 0] += weighted.records - 1
-    if operations == "both":
-        costs = half_means(Neighbours(sets.sizes, weighted.records, nearest, every), params.k - 1)
-        if params.operations != "additions":
-            costs = np.minimum(sets.sizes * SCALE, costs)
-    else:
-        costs = SCALE * order_statistic(nearest, params.k - 1)
-    return int(costs @ weighted.records)
+    block = Neighbours(sets.sizes, weighted.records, nearest, every)
+    return int(terms(block, params, metric) @ weighted.records)
 
 
-def _disjoint_sets(
-    sizes: Ints, own: Ints, totals: Ints, limit: int, operations: Operations
-) -> Ints:
+def _disjoint_sets(sizes: Ints, own: Ints, totals: Ints, limit: int, metric: Metric) -> Ints:
     """Other short sets by table row, if they shared no item; `count_overlaps` corrects this."""
-    table = np.zeros((2 * limit + 1, len(sizes)), np.int64)
+    table = np.zeros((metric.unit * limit + 1, len(sizes)), np.int64)
     for z, total in enumerate(totals[: limit + 1].tolist()):
-        table[table_row_of(limit, z, 0, operations)] += total - own * (sizes == z)
+        table[table_row_of(limit, z, 0, metric)] += total - own * (sizes == z)
     return table
 
 
-def _long_sets(sets: Sets, of_item: Ints, total: int, limit: int, operations: Operations) -> Ints:
+def _long_sets(sets: Sets, of_item: Ints, total: int, limit: int, metric: Metric) -> Ints:
     """Long sets by table row, at least as many within each distance as there are.
 
     A long set that lacks at most d items of S contains one of any d + 1 items of S, so there are at
     most as many as the d + 1 items of fewest long sets have together. They count as if they had
     `limit` + 1 items.
     """
-    table = np.zeros((2 * limit + 1, len(sets)), np.int64)
+    table = np.zeros((metric.unit * limit + 1, len(sets)), np.int64)
     order = np.lexsort((of_item[sets.items], sets.rows))
     lacking = np.arange(len(order)) - sets.offsets[:-1][sets.rows]
     shared = sets.sizes[sets.rows] - lacking
-    row = table_row_of(limit, limit + 1, shared, operations)
+    row = table_row_of(limit, limit + 1, shared, metric)
     np.add.at(table, (row, sets.rows), of_item[sets.items[order]])
     others = np.maximum(total - table.sum(axis=0), 0)
-    table[table_row_of(limit, limit + 1, 0, operations)] += others
+    table[table_row_of(limit, limit + 1, 0, metric)] += others
     return table
 
 
@@ -198,22 +191,22 @@ def bound_in_parts(records: Records, params: Params, parts: int | None = None) -
         return len(records.items)
     always_deleted = never_majority(records, params)
     deleted = int(always_deleted[records.items].sum())
-    weighted = _weighted_sets(records, always_deleted)
-    directions: set[Operations] = {"both", params.operations}
-    totals = [_sum_of_parts(weighted, params, parts, direction) for direction in directions]
+    kept = records
+    if deleted:
+        sets = records.keep_items(~always_deleted)
+        kept = narrow_records(Records.from_checked_sets(sets, records.users))
+    weighted = _weighted_sets(kept)
+    metrics = promising_metrics(kept, params)
+    totals = [_sum_of_parts(weighted, params, parts, metric) for metric in metrics]
     return deleted - (-max(totals) // SCALE)
 
 
-def _weighted_sets(records: Records, always_deleted: Bools) -> WeightedSets:
-    """The distinct sets of the other items, in narrow columns."""
-    kept = records
-    if always_deleted.any():
-        sets = records.keep_items(~always_deleted)
-        kept = narrow_records(Records.from_checked_sets(sets, records.users))
+def _weighted_sets(records: Records) -> WeightedSets:
+    """The distinct sets, in narrow columns."""
     parts: list[Sets] = []
     columns: list[tuple[Ints, ...]] = []
-    for rows in equal_sets(kept):
-        distinct = DistinctSets(kept.subset(rows))
+    for rows in equal_sets(records):
+        distinct = DistinctSets(records.subset(rows))
         parts.append(distinct.sets)
         numbers = distinct.owners, distinct.weights
         columns.append(tuple(narrow(column, len(records)) for column in numbers))
@@ -223,28 +216,26 @@ def _weighted_sets(records: Records, always_deleted: Bools) -> WeightedSets:
     return WeightedSets(narrow_sets, users, n_records)
 
 
-def _sum_of_parts(
-    weighted: WeightedSets, params: Params, parts: int, operations: Operations
-) -> int:
+def _sum_of_parts(weighted: WeightedSets, params: Params, parts: int, metric: Metric) -> int:
     """Count the overlaps of each part, then add up the counts of all parts, range by range."""
     counts = count_sizes(weighted, int(weighted.sets.sizes.max(initial=0)))
     limit = short_limit(counts)
     long = count_long(weighted, limit, weighted.sets.width)
     is_short = weighted.sets.sizes <= limit
     short = weighted if is_short.all() else weighted.take(np.flatnonzero(is_short))
-    inputs = _parts(short, parts, limit, operations)
+    inputs = _parts(short, parts, limit, metric)
     overlaps = [(rows, counted.keep()) for rows, counted in map_ordered(_count_part, inputs)]
     total = 0
     for low in range(0, len(short.sets), SETS_AT_ONCE):
         high = min(low + SETS_AT_ONCE, len(short.sets))
         # int32: intermediate sums may overflow; the final ones are at most the number of records.
-        table = np.zeros((high - low, 2, 2 * limit + 1), np.int32)
+        table = np.zeros((high - low, 2, metric.unit * limit + 1), np.int32)
         for rows, counted in overlaps:
             first, last = np.searchsorted(rows, (low, high)).tolist()
             table[rows[first:last] - low] += counted.read(first, last)
         users, n_records = table.transpose(1, 2, 0).astype(np.int64)
         these = _widen(short.take(np.arange(low, high)))
-        total += bound_of_sets(these, (users, n_records), counts, long, params, operations)
+        total += bound_of_sets(these, (users, n_records), counts, long, params, metric)
     for _, counted in overlaps:
         counted.delete()
     return total
@@ -255,11 +246,11 @@ def _widen(weighted: WeightedSets) -> WeightedSets:
     return WeightedSets(sets, widen(users), widen(records))
 
 
-_Part = tuple[StoredColumns, int, Operations]
-"""Columns of the sets with an item of one range, and the range; limit; operations."""
+_Part = tuple[StoredColumns, int, Metric]
+"""Columns of the sets with an item of one range, and the range; limit; metric."""
 
 
-def _parts(short: WeightedSets, parts: int, limit: int, operations: Operations) -> Iterator[_Part]:
+def _parts(short: WeightedSets, parts: int, limit: int, metric: Metric) -> Iterator[_Part]:
     sets = short.sets
     support = np.bincount(sets.items, minlength=sets.width)
     part_of_item = (np.cumsum(support) - support) * parts // max(len(sets.items), 1)
@@ -273,17 +264,17 @@ def _parts(short: WeightedSets, parts: int, limit: int, operations: Operations) 
             range_ = np.array([first, stop - 1])
             chosen = short.take(rows)
             columns = chosen.sets.items, chosen.sets.offsets, chosen.users, chosen.records
-            yield pass_columns(rows, range_, *columns), limit, operations
+            yield pass_columns(rows, range_, *columns), limit, metric
 
 
 def _count_part(part: _Part) -> tuple[Ints, StoredRows]:
     """The sets of a part, ascending, and their counts, in a file if the columns were in one."""
-    stored, limit, operations = part
+    stored, limit, metric = part
     rows, (first, last), items, offsets, users, records = stored.take()
     sets = Sets.unchecked(items=items, offsets=offsets)
     weighted = _widen(WeightedSets(sets, users, records))
     item = np.arange(sets.width)
     is_first = (item >= first) & (item <= last)
-    tables = count_overlaps(weighted, is_first, limit, operations)
+    tables = count_overlaps(weighted, is_first, limit, metric)
     counted = np.stack(tables).transpose(2, 0, 1).astype(np.int32)
     return rows, store_rows(stored.path, counted)

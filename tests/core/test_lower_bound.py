@@ -10,9 +10,19 @@ from support.strategies import params, records
 
 from setanon_core.columns.records import Records
 from setanon_core.grouping.bounds import lower_bound as module
-from setanon_core.grouping.bounds.lower_bound import configuration_bound, lower_bound, nearest_bound
+from setanon_core.grouping.bounds import nearest
+from setanon_core.grouping.bounds.lower_bound import (
+    METRICS,
+    configuration_bound,
+    lower_bound,
+    nearest_bound,
+)
+from setanon_core.grouping.bounds.metric import HAMMING
+from setanon_core.grouping.starts.configurations import SCALE
 from setanon_core.grouping.starts.exact import optimum
+from setanon_core.grouping.strip import strip
 from setanon_core.params import OPERATIONS, Params
+from setanon_core.partition.bound_parts import bound_in_parts
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,6 +49,52 @@ def test_no_bound_exceeds_the_optimum_and_the_configuration_bound_is_often_tight
         assert lower_bound(data, Params(k=k, operations=operations)) <= best
         tight += by_configurations == best
     assert tight > 0.75 * trials
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+def test_no_weighted_bound_exceeds_the_optimum_of_a_thousand_instances(
+    operations: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(12)
+    best_metrics = set()
+    for trial in range(340):  # and for each of the operations
+        n, k = int(rng.integers(2, 8)), int(rng.integers(2, 5))
+        users = None if trial % 2 else int(rng.integers(2, 7))
+        data = random_records(rng, n, int(rng.integers(2, 8)), users)
+        drawn = Params(k, operations=operations, min_owners=int(rng.integers(0, k + 1)))
+        kept = strip(data, drawn).records
+        best = best_partition_cost(kept.bitmasks(), kept.users.tolist(), k, operations)
+        bounds = []
+        for metric in METRICS[drawn.operations]:
+            monkeypatch.setattr(module, "METRICS", {operations: (metric,)})
+            for pairs_limit in (0, 1500):
+                monkeypatch.setattr(nearest, "PAIRS_LIMIT", pairs_limit)
+                bounds.append(nearest_bound(kept, drawn))
+                assert bounds[-1] <= best
+            assert bound_in_parts(kept, drawn, 2) <= best
+        best_metrics.add(int(np.argmax(bounds)) // 2)
+    assert len(best_metrics) > 1
+
+
+def test_a_weighted_bound_exceeds_that_of_the_hamming_distance() -> None:
+    # Every large set must lose most of its items; half of its distance to {1} would be charged to
+    # {1}, which costs nothing.
+    sets = [{1, 10 + i, 20 + i, 30 + i} for i in range(6)] + [{1}] * 6
+    data, drawn = Records.from_sets(sets), Params(2, min_owners=0)
+    assert module._sum_of_terms(data, drawn, HAMMING) == 9 * SCALE  # noqa: SLF001
+    assert nearest_bound(data, drawn) == 18
+
+
+def test_a_large_log_is_bounded_by_the_best_metric_of_a_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, drawn = random_records(np.random.default_rng(13), 400, 60), Params(3)
+    bounds = {metric: module._sum_of_terms(data, drawn, metric) for metric in METRICS["both"]}  # noqa: SLF001
+    assert module.promising_metrics(data, drawn) == METRICS["both"]
+    monkeypatch.setattr(module, "SAMPLE_FROM", 100)
+    assert module.promising_metrics(data, drawn) == (max(bounds, key=bounds.__getitem__),)
+    few_users = Records.from_sets([{i} for i in range(1, 200)], ["a", "b", "c"] * 66 + ["a"])
+    assert nearest_bound(few_users, drawn) <= 199
 
 
 def test_the_bound_is_half_of_the_mean_distance_rounded_up() -> None:

@@ -7,6 +7,7 @@ from support.oracles import random_records
 from setanon_core.columns.records import Records
 from setanon_core.grouping.bounds import distances, nearest
 from setanon_core.grouping.bounds.lower_bound import nearest_bound
+from setanon_core.grouping.bounds.metric import HAMMING
 from setanon_core.params import OPERATIONS, Params
 
 
@@ -38,6 +39,6 @@ def test_a_few_very_long_records_do_not_widen_the_tables_of_the_others() -> None
     sets = [rng.choice(9000, 20, replace=False).tolist() for _ in range(2000)]
     sets += [rng.choice(9000, 3000, replace=False).tolist() for _ in range(3)]
     records = Records.from_sets(sets)
-    largest = max(block.nearest.size for block in nearest.neighbours(records, "both"))
+    largest = max(block.nearest.size for block in nearest.neighbours(records, HAMMING))
     assert 0 < nearest_bound(records, Params(k=3)) <= len(records.items)
     assert largest < 200_000  # 2,003 rows of 6,001 columns would be twelve million

@@ -8,7 +8,8 @@ from support.strategies import params, records
 
 from setanon_core.columns.records import Records
 from setanon_core.grouping.bounds.distances import table_row_of
-from setanon_core.grouping.bounds.lower_bound import nearest_bound
+from setanon_core.grouping.bounds.lower_bound import METRICS, nearest_bound
+from setanon_core.grouping.bounds.metric import GAINED
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.params import OPERATIONS, Params
 from setanon_core.partition import bound_parts as module
@@ -84,14 +85,14 @@ def test_counts_of_parts_of_the_sets_add_up():
         assert np.array_equal(sum(getattr(part, name) for part in long), column)
 
 
-@pytest.mark.parametrize("operations", OPERATIONS)
-def test_a_range_of_first_items_needs_only_the_sets_with_such_an_item(operations):
+@pytest.mark.parametrize("metric", METRICS["additions"])
+def test_a_range_of_first_items_needs_only_the_sets_with_such_an_item(metric):
     whole = weighted_sets(random_records(np.random.default_rng(10), 150, 7))
     is_first = np.arange(7) % 3 == 1
     rows = np.unique(whole.sets.rows[is_first[whole.sets.items]])
     assert 0 < len(rows) < len(whole.sets)
-    some = count_overlaps(whole.take(rows), is_first, 7, operations)
-    for table, part in zip(count_overlaps(whole, is_first, 7, operations), some, strict=True):
+    some = count_overlaps(whole.take(rows), is_first, 7, metric)
+    for table, part in zip(count_overlaps(whole, is_first, 7, metric), some, strict=True):
         assert np.array_equal(table[:, rows], part)
         assert not np.delete(table, rows, axis=1).any()
 
@@ -101,21 +102,21 @@ def test_all_records_are_withdrawn_if_there_are_fewer_than_k_users():
     assert bound_in_parts(Records.from_sets([]), Params(3)) == 0
 
 
-@pytest.mark.parametrize("operations", OPERATIONS)
-def test_long_sets_are_counted_at_most_at_their_distance(operations):
+@pytest.mark.parametrize("metric", METRICS["additions"])
+def test_long_sets_are_counted_at_most_at_their_distance(metric):
     data = random_records(np.random.default_rng(11), 80, 7)
     whole, limit = weighted_sets(data), 3
     is_long = whole.sets.sizes > limit
     long = [mask for mask, chosen in zip(whole.sets.bitmasks(), is_long, strict=True) if chosen]
     of_item = np.array([sum(mask >> item & 1 for mask in long) for item in range(7)])
     short = whole.sets.take(np.flatnonzero(~is_long))
-    table = module._long_sets(short, of_item, len(long), limit, operations)  # noqa: SLF001
+    table = module._long_sets(short, of_item, len(long), limit, metric)  # noqa: SLF001
     for mask, counts in zip(short.bitmasks(), table.T, strict=True):
         own = [item for item in range(7) if mask >> item & 1]
         for lacking in range(len(own) + 1):
-            row = table_row_of(limit, limit + 1, len(own) - lacking, operations)
+            row = table_row_of(limit, limit + 1, len(own) - lacking, metric)
             actual = sum((mask & ~other).bit_count() <= lacking for other in long)
             assert counts[: row + 1].sum() >= actual
         if own:
-            row = table_row_of(limit, limit + 1, len(own), operations)
-            assert counts[: row + 1].sum() <= min(of_item[own]) or operations == "additions"
+            row = table_row_of(limit, limit + 1, len(own), metric)
+            assert counts[: row + 1].sum() <= min(of_item[own]) or metric == GAINED

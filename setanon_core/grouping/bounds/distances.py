@@ -24,9 +24,9 @@ from scipy.sparse import csr_array
 
 from setanon_core.columns.arrays import Bools, Ints, concat_ranges, run_starts
 from setanon_core.columns.sets import Sets
+from setanon_core.grouping.bounds.metric import HAMMING, Metric, distance
 from setanon_core.grouping.bounds.overlaps import overlapping_pairs
 from setanon_core.grouping.matrices import Floats, sparse
-from setanon_core.params import Operations
 
 SUBSETS_BUDGET: Final = 12_000_000
 SUBSETS_PER_SET: Final = 24
@@ -52,13 +52,6 @@ OVERLAPS_AT_ONCE: Final = 4_000_000
 """Overlaps in memory together."""
 
 
-def distance(s: Any, z: Any, shared: Any, operations: Operations) -> Any:  # noqa: ANN401
-    """Distance from a set of s items to one of z items, with `shared` common items."""
-    if operations == "both":
-        return s + z - 2 * shared
-    return s - shared if operations == "deletions" else z - shared
-
-
 def counts_of(rows: Ints, distances: Ints, weights: Ints | None, shape: tuple[int, ...]) -> Ints:
     """Sum the weights by row and distance; larger distances count in the last column."""
     cells = rows * shape[1] + np.minimum(distances, shape[1] - 1)
@@ -67,16 +60,16 @@ def counts_of(rows: Ints, distances: Ints, weights: Ints | None, shape: tuple[in
 
 
 def count_by_distance(
-    sets: Sets, weights: list[Ints], operations: Operations
+    sets: Sets, weights: list[Ints], metric: Metric
 ) -> Iterator[tuple[Ints, list[Ints], Bools]]:
     """Yield set numbers, counts of other sets by distance for each of the weights, and a mask.
 
     The mask marks the sets that these counts contain at their actual distance if they are near.
     """
     sizes = sets.sizes
-    limit = _short_size(sizes)
+    limit = _short_size(sizes, metric)
     short, long = np.flatnonzero(sizes <= limit), np.flatnonzero(sizes > limit)
-    tables = _count_short(sets.take(short), [w[short] for w in weights], limit, operations)
+    tables = _count_short(sets.take(short), [w[short] for w in weights], limit, metric)
     column = np.full(len(sets), -1)
     column[short] = np.arange(len(short))
     support = np.bincount(sets.items, minlength=sets.width)
@@ -89,46 +82,50 @@ def count_by_distance(
     all_sets = np.ones(len(sets), np.bool_)
     unlisted = [np.full(len(short), w[counted].sum()) for w in weights]
     for rows in _blocks(counted, sizes[counted], work[counted]):
-        pairs = overlapping_pairs(matrix, transposed, rows, near_only=operations == "both")
-        yield rows, [_count_long(sets, rows, pairs, w, operations) for w in weights], all_sets
+        pairs = overlapping_pairs(matrix, transposed, rows, near_only=metric == HAMMING)
+        yield rows, [_count_long(sets, rows, pairs, w, metric) for w in weights], all_sets
         is_short = column[pairs[1]] >= 0
         i, j, shared = (values[is_short] for values in pairs)
-        table_row = table_row_of(limit, sizes[rows][i], shared, operations)
+        table_row = table_row_of(limit, sizes[rows][i], shared, metric)
         for table, others, w in zip(tables, unlisted, weights, strict=True):
             np.add.at(table, (table_row, column[j]), w[rows][i].astype(np.int32))
             np.subtract.at(others, column[j], w[rows][i])
     del matrix, transposed  # large; free the memory
     for table, others, w in zip(tables, unlisted, weights, strict=True):
-        most_shared = _most_shared_unlisted(sizes[short], operations)
-        _add(table, table_row_of(limit, limit + 1, most_shared, operations), others)
+        most_shared = _most_shared_unlisted(sizes[short], metric)
+        _add(table, table_row_of(limit, limit + 1, most_shared, metric), others)
         for z in np.unique(sizes[uncounted]):
-            table_row = table_row_of(limit, z, sizes[short], operations)
+            table_row = table_row_of(limit, z, sizes[short], metric)
             _add(table, table_row, np.full(len(short), w[uncounted][sizes[uncounted] == z].sum()))
     for rows in np.split(np.arange(len(short)), range(SETS_AT_ONCE, len(short), SETS_AT_ONCE)):
-        counts = [by_distance(table, rows, sizes[short[rows]], operations) for table in tables]
+        counts = [by_distance(table, rows, sizes[short[rows]], metric) for table in tables]
         yield short[rows], counts, sizes <= limit
     if len(uncounted):
         at_zero = [np.full((len(uncounted), 1), w.sum()) for w in weights]
         yield np.sort(uncounted), at_zero, ~all_sets
 
 
-def _short_size(sizes: Ints) -> int:
+def _short_size(sizes: Ints, metric: Metric) -> int:
     """Largest size of a short set."""
     # 2^64 exceeds any budget, and 2^1024 would overflow a float.
     subsets = np.cumsum(np.bincount(sizes) * np.exp2(np.minimum(np.arange(sizes.max() + 1), 64)))
     budget = max(SUBSETS_BUDGET, SUBSETS_PER_SET * len(sizes))
     within = int(np.searchsorted(subsets, budget, side="right")) - 1
-    return max(1, min(within, int(sizes.max()), SHORT_LIMIT, TABLE_CELLS // len(sizes) // 2))
+    cells = TABLE_CELLS // len(sizes) // max(metric.unit, 2)
+    return max(1, min(within, int(sizes.max()), SHORT_LIMIT, cells))
 
 
-def table_row_of(limit: int, z: Any, shared: Any, operations: Operations) -> Any:  # noqa: ANN401
-    """Row of a table that counts sets of z items: `limit` + distance, without |S_i|."""
-    return np.minimum(limit + distance(0, z, shared, operations), 2 * limit)
+def table_row_of(limit: int, z: Any, shared: Any, metric: Metric) -> Any:  # noqa: ANN401
+    """Row of a table that counts sets of z items: the distance from S_i without the term |S_i|.
+
+    Rows begin at the least such distance from a set of `limit` items.
+    """
+    return np.minimum(metric.own * limit + distance(0, z, shared, metric), metric.unit * limit)
 
 
-def _most_shared_unlisted(z: Any, operations: Operations) -> Any:  # noqa: ANN401
+def _most_shared_unlisted(z: Any, metric: Metric) -> Any:  # noqa: ANN401
     """Most items that a set of z items shares with a long set, if the pair is not listed."""
-    return z // 2 if operations == "both" else 0
+    return z // 2 if metric == HAMMING else 0
 
 
 def _blocks(rows: Ints, sizes: Ints, work: Ints) -> Iterator[Ints]:
@@ -145,13 +142,13 @@ def _add(table: Ints, table_row: Ints, counts: Ints) -> None:
 
 
 def _count_long(
-    sets: Sets, rows: Ints, pairs: tuple[Ints, Ints, Ints], weights: Ints, operations: Operations
+    sets: Sets, rows: Ints, pairs: tuple[Ints, Ints, Ints], weights: Ints, metric: Metric
 ) -> Ints:
     """Counts for long sets, from the listed pairs and the number of all other sets by size."""
     sizes = sets.sizes
     i, j, shared = (values[pairs[1] != rows[pairs[0]]] for values in pairs)
-    width = 2 * int(sizes[rows].max()) + 1
-    distances = distance(sizes[rows][i], sizes[j], shared, operations)
+    width = max(metric.unit, 2) * int(sizes[rows].max()) + 1
+    distances = distance(sizes[rows][i], sizes[j], shared, metric)
     table = counts_of(i, distances, weights[j], (len(rows), width))
     distinct_sizes, size_number = np.unique(sizes, return_inverse=True)
     by_size = np.bincount(size_number, weights)
@@ -159,13 +156,13 @@ def _count_long(
     unlisted = by_size - listed
     unlisted[np.arange(len(rows)), size_number[rows]] -= weights[rows]
     for z, others in zip(distinct_sizes.tolist(), unlisted.T, strict=True):
-        most_shared = _most_shared_unlisted(z, operations)
-        least = distance(sizes[rows], z, most_shared, operations)
+        most_shared = _most_shared_unlisted(z, metric)
+        least = distance(sizes[rows], z, most_shared, metric)
         _add(table.T, np.minimum(least, width - 1), others)
     return table
 
 
-def _count_short(sets: Sets, weights: list[Ints], limit: int, operations: Operations) -> list[Any]:
+def _count_short(sets: Sets, weights: list[Ints], limit: int, metric: Metric) -> list[Any]:
     """Counts for short sets among themselves, through their common subsets.
 
     A table has one column per set. Intermediate sums may overflow int32; the final counts are
@@ -173,14 +170,14 @@ def _count_short(sets: Sets, weights: list[Ints], limit: int, operations: Operat
     """
     n, sizes = len(sets), sets.sizes
     distinct_sizes = np.unique(sizes).tolist()
-    tables = [np.zeros((2 * limit + 1, n), np.int32) for _ in weights]
+    tables = [np.zeros((metric.unit * limit + 1, n), np.int32) for _ in weights]
     for table, w in zip(tables, weights, strict=True):
         for z in distinct_sizes:
             same = sizes == z
             others = (w[same].sum() - same * w).astype(np.int32)
-            table[table_row_of(limit, z, 0, operations)] += others
+            table[table_row_of(limit, z, 0, metric)] += others
     for first in _first_items(sets):
-        count_subsets(sets, first, weights, tables, operations)
+        count_subsets(sets, first, weights, tables, metric)
     return tables
 
 
@@ -195,10 +192,10 @@ def _first_items(sets: Sets) -> Iterator[Ints]:
 
 
 def count_subsets(
-    sets: Sets, first: Ints, weights: list[Ints], tables: list[Any], operations: Operations
+    sets: Sets, first: Ints, weights: list[Ints], tables: list[Any], metric: Metric
 ) -> None:
     """Add the terms of F_t to each table, for the subsets with these first items."""
-    sizes, limit = sets.sizes, len(tables[0]) // 2
+    sizes, limit = sets.sizes, (len(tables[0]) - 1) // metric.unit
     distinct_sizes, size_number = np.unique(sizes, return_inverse=True)
     # A subset T of a set: its set, the position of its last item, and a key equal for equal T.
     row, last, key, t = sets.rows[first], first, sets.items[first], 1
@@ -214,7 +211,7 @@ def count_subsets(
         shape = (int((members > 1).sum()), len(distinct_sizes))
         has_subset = csr_array((np.ones(len(row)), key, starts), shape=(len(active), shape[0]))
         cell = key * shape[1] + size_number[row]
-        coefficients = _coefficients(distinct_sizes, t, limit, operations)
+        coefficients = _coefficients(distinct_sizes, t, limit, metric)
         for table, w in zip(tables, weights, strict=True):
             counts = has_subset @ np.bincount(cell, w[row], shape[0] * shape[1]).reshape(shape)
             counts[np.arange(len(active)), size_number[active]] -= np.diff(starts) * w[active]
@@ -226,20 +223,21 @@ def count_subsets(
         key, t = np.repeat(key, later) * sets.width + sets.items[last], t + 1
 
 
-def _coefficients(distinct_sizes: Ints, t: int, limit: int, operations: Operations) -> Floats:
+def _coefficients(distinct_sizes: Ints, t: int, limit: int, metric: Metric) -> Floats:
     """Coefficient of F_t for each size of the other sets in each table row."""
-    coefficients = np.zeros((len(distinct_sizes), 2 * limit + 1))
+    coefficients = np.zeros((len(distinct_sizes), metric.unit * limit + 1))
     for number, z in enumerate(distinct_sizes.tolist()):
         for o in range(t + 1 if t <= z else 0):
-            table_row = table_row_of(limit, z, o, operations)
+            table_row = table_row_of(limit, z, o, metric)
             coefficients[number, table_row] += (-1) ** (t - o) * comb(t, o)
     return coefficients
 
 
-def by_distance(table: Any, rows: Ints, sizes: Ints, operations: Operations) -> Ints:  # noqa: ANN401
+def by_distance(table: Any, rows: Ints, sizes: Ints, metric: Metric) -> Ints:  # noqa: ANN401
     """One row per set with counts by distance: adds |S_i| back to the distance."""
-    limit = len(table) // 2
-    table_row = np.arange(2 * limit + 1) + limit - (operations != "additions") * sizes[:, None]
-    exists = table_row <= 2 * limit
-    counts: Ints = np.where(exists, table[np.minimum(table_row, 2 * limit), rows[:, None]], 0)
+    last = len(table) - 1
+    limit = last // metric.unit
+    table_row = np.arange(last + 1) + metric.own * (limit - sizes[:, None])
+    exists = table_row <= last
+    counts: Ints = np.where(exists, table[np.minimum(table_row, last), rows[:, None]], 0)
     return counts.astype(np.int64)

@@ -18,10 +18,10 @@ import numpy as np
 
 from setanon_core.columns.arrays import Ints, concat_ranges, run_starts
 from setanon_core.columns.records import Records
-from setanon_core.grouping.bounds.distances import count_by_distance, counts_of, distance
+from setanon_core.grouping.bounds.distances import count_by_distance, counts_of
+from setanon_core.grouping.bounds.metric import Metric, distance
 from setanon_core.grouping.bounds.overlaps import overlapping_pairs_within_users
 from setanon_core.grouping.matrices import sparse
-from setanon_core.params import Operations
 
 PAIRS_LIMIT: Final = 1500
 """Records up to which all pairs are compared."""
@@ -43,32 +43,30 @@ class Neighbours(NamedTuple):
 
 
 def neighbours(
-    records: Records, operations: Operations, enough_users: int | None = None
+    records: Records, metric: Metric, enough_users: int | None = None
 ) -> Iterator[Neighbours]:
     """Yield counts for all records, block by block.
 
     With `enough_users`, records may be omitted whose set more than that many users have: the
     nearest `enough_users` other users are at distance 0.
-    The distance is |S_i ^ S_j| if both operations are allowed; |S_i - S_j|, the deletions that j
-    forces on i, under deletions; |S_j - S_i| under additions.
     """
     if len(records) <= PAIRS_LIMIT:
-        yield from _by_pairs(records, operations)
+        yield from _by_pairs(records, metric)
     else:
-        yield from _by_distinct_sets(records, operations, enough_users)
+        yield from _by_distinct_sets(records, metric, enough_users)
 
 
-def _by_pairs(records: Records, operations: Operations) -> Iterator[Neighbours]:
+def _by_pairs(records: Records, metric: Metric) -> Iterator[Neighbours]:
     n, sizes, users = len(records), records.sizes, records.users
     matrix = sparse(records)
     order = np.argsort(users, kind="stable")
     starts = np.flatnonzero(np.diff(users[order], prepend=-1))
     distinct_users = users[order][starts]
-    width = 2 * int(sizes.max(initial=0)) + 1
+    width = max(metric.unit, 2) * int(sizes.max(initial=0)) + 1
     for low in range(0, n, ROWS_AT_ONCE):
         rows = np.arange(low, min(low + ROWS_AT_ONCE, n))
         shared = (matrix[rows] @ matrix.T).toarray()[:, order]
-        distances = distance(sizes[rows][:, None], sizes[order], shared, operations)
+        distances = distance(sizes[rows][:, None], sizes[order], shared, metric)
         to_users = np.minimum.reduceat(distances, starts, axis=1)
         i, j = np.nonzero(users[rows][:, None] != distinct_users)
         nearest = counts_of(i, to_users[i, j], None, (len(rows), width))
@@ -80,7 +78,7 @@ def _by_pairs(records: Records, operations: Operations) -> Iterator[Neighbours]:
 
 
 def _by_distinct_sets(
-    records: Records, operations: Operations, enough_users: int | None
+    records: Records, metric: Metric, enough_users: int | None
 ) -> Iterator[Neighbours]:
     first, n_records, rank = records.distinct
     sets = records.take(first)
@@ -98,7 +96,7 @@ def _by_distinct_sets(
     same_user = overlapping_pairs_within_users(sets.take(set_of_unit), user_of_unit)
     del user_of_unit
     limit = n_units if enough_users is None else enough_users
-    for block_sets, block_tables, is_exact in count_by_distance(sets, weights, operations):
+    for block_sets, block_tables, is_exact in count_by_distance(sets, weights, metric):
         kept = np.flatnonzero(owners[block_sets] <= limit)
         rows, tables = block_sets[kept], [table[kept] for table in block_tables]
         units = _positions_of(set_of_unit, rows)
@@ -112,7 +110,7 @@ def _by_distinct_sets(
             chosen = chosen[is_exact[set_of_unit[same_user[1][chosen]]]]
             i, j, shared = (column[chosen] for column in same_user)
             sizes = sets.sizes[set_of_unit[i]], sets.sizes[set_of_unit[j]]
-            distances = distance(*sizes, shared, operations)
+            distances = distance(*sizes, shared, metric)
             nearest -= counts_of(np.searchsorted(units, i), distances, None, nearest.shape)
             every = tables[1][row_of_unit]
             every[:, 0] += weights[1][set_of_unit[units]] - 1
