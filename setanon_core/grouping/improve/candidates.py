@@ -5,6 +5,7 @@ little when it leaves that group.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -12,6 +13,9 @@ import numpy as np
 from setanon_core.columns.arrays import Bools, Ints
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.itemsets import Itemsets
+
+TRIES: Final = 2
+"""Candidates of each kind that may complete a group, in multiples of k."""
 
 NO_CANDIDATE: Final = int(np.iinfo(np.int32).max)
 """Least saving where there is no candidate."""
@@ -82,3 +86,34 @@ class CandidateRecords:
                 return
             if not self.unavailable[i]:
                 yield i
+
+
+class Fillers:
+    """Records that complete a new group, and what they lose there."""
+
+    def __init__(self, candidates: CandidateRecords, saving: Ints, k: int) -> None:
+        """Use the candidates in the order of their savings, which are those of `candidates`."""
+        self.candidates, self.saving = candidates, saving.data
+        self.withdrawn: list[int] = []
+        """Withdrawn records that may complete a group of which they contain no item."""
+
+        self._limit = TRIES * k
+
+    def by_loss(self, size: int, itemsets: tuple[int, ...], gain: int) -> list[tuple[int, int]]:
+        """Pairs (loss, record) of records that lose less than `gain`, least loss first.
+
+        `size` is that of the center, the first of the itemsets; the others lack one item of it.
+        """
+        unavailable = self.candidates.unavailable
+        pairs = []
+        for position, c in enumerate(itemsets):
+            # Saving at the center: a record that lacks one item keeps one less and adds one.
+            new_saving = size - 2 * (position > 0)
+            able = self.candidates.containing(c, new_saving + gain - 1)
+            pairs += [(self.saving[i] - new_saving, i) for i in islice(able, self._limit)]
+        if size < gain:
+            while self.withdrawn and unavailable[self.withdrawn[-1]]:
+                self.withdrawn.pop()
+            able = (i for i in reversed(self.withdrawn) if not unavailable[i])
+            pairs += [(size, i) for i in islice(able, self._limit)]
+        return sorted(pairs)

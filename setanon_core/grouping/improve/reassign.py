@@ -101,7 +101,7 @@ def nearest_centers(
     large = np.flatnonzero(max_gain > ADJACENT_GAIN)
     pairs = chain(
         _pairs_with_adjacent(sets, small, max_gain, centers),
-        _pairs_with_shared_item(sets, large, max_gain, centers),
+        near_pairs(sets, large, max_gain, centers),
     )
     for row, center, shared in pairs:
         value = 2 * shared - centers.sizes[center]
@@ -128,7 +128,7 @@ def _pairs_with_adjacent(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) 
         yield row, center, shared
 
 
-def _pairs_with_shared_item(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) -> Pairs:
+def near_pairs(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) -> Pairs:
     """All pairs at a distance less than `max_gain`, and some others.
 
     A center at a smaller distance cannot lack `max_gain` items of the set: it contains one of the

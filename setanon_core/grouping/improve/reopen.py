@@ -14,8 +14,6 @@ Deviation:  not in the paper. Centers are itemsets that a majority of k records 
 """
 
 from collections.abc import Iterator
-from itertools import islice
-from typing import Final
 
 import numpy as np
 
@@ -23,7 +21,7 @@ from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.columns.records import Records
 from setanon_core.grouping.distinct_sets import DistinctSets
 from setanon_core.grouping.flip import flip
-from setanon_core.grouping.improve.candidates import NO_CANDIDATE, CandidateRecords
+from setanon_core.grouping.improve.candidates import NO_CANDIDATE, CandidateRecords, Fillers
 from setanon_core.grouping.improve.membership import Membership
 from setanon_core.grouping.improve.reassign import savings
 from setanon_core.grouping.itemsets import Itemsets
@@ -31,9 +29,6 @@ from setanon_core.grouping.mined_records import min_center_support, mine
 from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
 from setanon_core.runtime.progress import with_progress
-
-TRIES: Final = 2
-"""Candidates of each kind that may complete a group, in multiples of k."""
 
 
 def reopen(records: Records, labels: Ints, params: Params) -> Ints:
@@ -58,11 +53,12 @@ def open_centers(
         return rows
     candidates = CandidateRecords(distinct, itemsets, saving, membership.may_leave)
     gains = _Gains(distinct, itemsets, saving, candidates)
-    builder = _GroupBuilder(records.users, saving, membership, candidates, params.k)
+    fillers = Fillers(candidates, saving, params.k)
     if params.operations == "both":
-        builder.withdrawn = np.flatnonzero((rows == WITHDRAWN) & (saving == 0)).tolist()
+        fillers.withdrawn = np.flatnonzero((rows == WITHDRAWN) & (saving == 0)).tolist()
+    builder = _GroupBuilder(records.users, membership, fillers, params.k)
     moved = rows.copy()
-    for c, subsets in _promising_centers(itemsets, gains, candidates, builder, params):
+    for c, subsets in _promising_centers(itemsets, gains, fillers, params):
         members = builder.members(int(itemsets.sets.sizes[c]), gains.of(c), (c, *subsets))
         if members:
             moved[members] = next_label
@@ -110,8 +106,7 @@ class _Gains:
 def _promising_centers(
     itemsets: Itemsets,
     gains: _Gains,
-    candidates: CandidateRecords,
-    builder: "_GroupBuilder",
+    fillers: Fillers,
     params: Params,
 ) -> Iterator[tuple[int, list[int]]]:
     """Yield the itemsets that could pay, greatest possible gain first, and their subsets.
@@ -122,12 +117,12 @@ def _promising_centers(
     size = itemsets.sets.sizes[chosen]
     subsets = np.full((len(chosen), 0), -1)
     # Least loss of a record that completes the group, over the kinds of such records.
-    loss = np.maximum(candidates.min_saving[chosen] - size, 0)
+    loss = np.maximum(fillers.candidates.min_saving[chosen] - size, 0)
     if params.operations == "both":
         subsets = itemsets.subsets_without_one_item(chosen)
-        lacking_one = np.where(subsets < 0, NO_CANDIDATE, candidates.min_saving[subsets])
+        lacking_one = np.where(subsets < 0, NO_CANDIDATE, fillers.candidates.min_saving[subsets])
         loss = np.minimum(loss, lacking_one.min(1, initial=NO_CANDIDATE) - (size - 2))
-        if builder.withdrawn:
+        if fillers.withdrawn:
             loss = np.minimum(loss, size)
     max_gain = gains.total[chosen] - np.maximum(params.k - gains.number[chosen], 0) * loss
     order = np.argsort(-max_gain, kind="stable")
@@ -139,20 +134,10 @@ def _promising_centers(
 class _GroupBuilder:
     """Collects the members of a new group; restores the membership if the group does not pay."""
 
-    def __init__(
-        self,
-        users: Ints,
-        saving: Ints,
-        membership: Membership,
-        candidates: CandidateRecords,
-        k: int,
-    ) -> None:
-        # Memoryviews: faster than arrays for reading single elements.
-        self.users, self.saving = users.data, saving.data
-        self.membership, self.candidates, self.k = membership, candidates, k
-        self.unavailable = candidates.unavailable
-        self.withdrawn: list[int] = []
-        """Withdrawn records that may complete a group of which they contain no item."""
+    def __init__(self, users: Ints, membership: Membership, fillers: Fillers, k: int) -> None:
+        self.users = users.data  # a memoryview: faster than arrays for reading single elements
+        self.membership, self.fillers, self.k = membership, fillers, k
+        self.unavailable = fillers.candidates.unavailable
 
     def members(
         self, size: int, gainers: Iterator[tuple[int, int]], itemsets: tuple[int, ...]
@@ -185,7 +170,7 @@ class _GroupBuilder:
         tried: list[tuple[int, int]] = []
         if len(member_users) >= self.k:
             return tried
-        for loss, i in self._by_loss(size, itemsets, sum(members.values())):
+        for loss, i in self.fillers.by_loss(size, itemsets, sum(members.values())):
             tried.append((i, -loss))
             if self.users[i] not in member_users and self.membership.leave(i):
                 members[i] = -loss
@@ -193,19 +178,3 @@ class _GroupBuilder:
                 if len(member_users) == self.k:
                     break
         return tried
-
-    def _by_loss(self, size: int, itemsets: tuple[int, ...], gain: int) -> list[tuple[int, int]]:
-        """Pairs (loss, record) of records that lose less than `gain`, least loss first."""
-        limit = TRIES * self.k
-        pairs = []
-        for position, c in enumerate(itemsets):
-            # Saving at the center: a record that lacks one item keeps one less and adds one.
-            new_saving = size - 2 * (position > 0)
-            able = self.candidates.containing(c, new_saving + gain - 1)
-            pairs += [(self.saving[i] - new_saving, i) for i in islice(able, limit)]
-        if size < gain:
-            while self.withdrawn and self.unavailable[self.withdrawn[-1]]:
-                self.withdrawn.pop()
-            able = (i for i in reversed(self.withdrawn) if not self.unavailable[i])
-            pairs += [(size, i) for i in islice(able, limit)]
-        return sorted(pairs)

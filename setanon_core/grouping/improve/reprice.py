@@ -1,0 +1,63 @@
+"""Rounds of chains and prices: improve the assignment, then close and open groups at its prices.
+
+Paper:      none; it improves the results of section 4's algorithms.
+Guarantee:  never raises the cost; every group keeps k users.
+Complexity: that of `arcs`, `network` and `open_groups` in each of at most `ROUNDS` rounds.
+Deviation:  not in the paper. Centers stand still within a round, so that gains add up; majority
+            centers afterwards only lower the cost. What a round made dearer is undone, see `mix`.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from setanon_core.columns.arrays import Ints
+from setanon_core.columns.records import Records
+from setanon_core.grouping.flip import flip, flip_cost
+from setanon_core.grouping.improve.arcs import Arcs, near_arcs
+from setanon_core.grouping.improve.assignment import Assignment
+from setanon_core.grouping.improve.chains import apply_chains
+from setanon_core.grouping.improve.mix import mix
+from setanon_core.grouping.improve.open_groups import open_groups
+from setanon_core.grouping.improve.prices import close_groups
+from setanon_core.model.groups import WITHDRAWN
+from setanon_core.params import Params
+
+ROUNDS: Final = 8
+SMALL: Final = 192
+"""Records up to which local search compares all of them, and finds what chains find."""
+
+FIRST_WORTHWHILE: Final = 500
+WORTHWHILE: Final = 5000
+"""A round that saves less than one item in this many is the last one. On logs, in which most groups
+have users to spare, chains save little: there already the first round is the last."""
+
+
+def reprice(records: Records, labels: Ints, params: Params) -> Ints:
+    """Improve the groups by chains; open and close groups at the prices of their seats."""
+    if params.operations == "additions" or len(records) <= SMALL:
+        return labels  # under additions, a new member changes the center, the union of its group
+    best = labels
+    cost = flip_cost(records, best, params.operations).total
+    for number in range(ROUNDS):
+        if (labels == WITHDRAWN).all():
+            break
+        state, arcs = _at_majorities(records, labels, params)
+        apply_chains(state, arcs)
+        best = mix(records, best, state.labels, params)
+        before, cost = cost, flip_cost(records, best, params.operations).total
+        worthwhile = WORTHWHILE if number else FIRST_WORTHWHILE
+        if (before - cost) * worthwhile < len(records.items) or number == ROUNDS - 1:
+            break
+        if not np.array_equal(best, state.labels):
+            state, arcs = _at_majorities(records, best, params)
+        close_groups(state, arcs, number)
+        open_groups(records, state, arcs, params, number)
+        labels = state.labels
+    return best
+
+
+def _at_majorities(records: Records, labels: Ints, params: Params) -> tuple[Assignment, Arcs]:
+    rows, centers = flip(records, labels, params.operations)
+    arcs = near_arcs(records, rows, centers, params)
+    return Assignment(records, rows, arcs.saving, len(centers), params.k), arcs
