@@ -28,9 +28,11 @@ SMALL: Final = 192
 """Records up to which local search compares all of them, and finds what chains find."""
 
 FIRST_WORTHWHILE: Final = 500
+"""A first round that saves less than one item in this many is not used. On logs, in which most
+groups have users to spare, chains save little."""
+
 WORTHWHILE: Final = 5000
-"""A round that saves less than one item in this many is the last one. On logs, in which most groups
-have users to spare, chains save little: there already the first round is the last."""
+"""A later round that saves less than one item in this many is the last one."""
 
 
 def reprice(records: Records, labels: Ints, params: Params) -> Ints:
@@ -46,8 +48,9 @@ def reprice(records: Records, labels: Ints, params: Params) -> Ints:
         apply_chains(state, arcs)
         best = mix(records, best, state.labels, params)
         before, cost = cost, flip_cost(records, best, params.operations).total
-        worthwhile = WORTHWHILE if number else FIRST_WORTHWHILE
-        if (before - cost) * worthwhile < len(records.items) or number == ROUNDS - 1:
+        if number == 0 and (before - cost) * FIRST_WORTHWHILE < len(records.items):
+            return labels
+        if (before - cost) * WORTHWHILE < len(records.items) or number == ROUNDS - 1:
             break
         if not np.array_equal(best, state.labels):
             state, arcs = _at_majorities(records, best, params)
