@@ -57,7 +57,9 @@ def test_every_group_has_k_users_and_no_visit_raises_the_cost(operations, places
 def test_visits_lower_the_cost_and_places_cost_little():
     records, params = topic_records(2000, 800), Params(3)
     records = strip(records, params).records
-    whole = group(records, params).rounds[-1].cost.total
+    # Without chains, which so many records as are grouped in places never get.
+    costs = {round_.name: round_.cost.total for round_ in group(records, params).rounds}
+    whole = costs["reassign"]
     rounds = group_in_places(records, params, 6).rounds
     assert rounds[0].cost.total > rounds[1].cost.total > rounds[2].cost.total
     assert rounds[2].cost.total < 1.08 * whole
