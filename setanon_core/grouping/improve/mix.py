@@ -26,7 +26,7 @@ def mix(records: Records, first: Ints, second: Ints, params: Params) -> Ints:
     )
     width = int(first_node.max(initial=0)) + 1
     size = width + int(second_node.max(initial=0)) + 1
-    graph = csr_array((np.ones(n, np.int8), (first_node, width + second_node)), shape=(size, size))
+    graph = csr_array((np.ones(n, np.int32), (first_node, width + second_node)), shape=(size, size))
     part = connected_components(graph, directed=False)[1][first_node]
     gain = np.bincount(part, second_saving - first_saving)
     use_second = gain[part] >= 0
