@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
+from setanon_core.attribute_names import AttributeDeclarations, attribute_names
 from setanon_core.declarations import check_parameters
 from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import AtLeast, Between, ByteLength, K
@@ -116,6 +117,9 @@ class PublishedParams(Params):
     """What is published of a thread. queries: a list of queries that k users share; edited: its own
     queries with edits, as in the paper; sets: the set of its keywords."""
 
+    attributes: Annotated[tuple[str, ...], AttributeDeclarations()] = ()
+    """Attributes to publish beside the keywords, as columns."""
+
     def __post_init__(self) -> None:
         """Check all fields, then their combinations."""
         if self.combinations is None and self.unit == "query":
@@ -134,6 +138,24 @@ class PublishedParams(Params):
                 "with spellings as typed; got as_typed. Use format edited or sets, which can be "
                 "published if k users share the sets."
             )
+        self._check_attributes()
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The published columns of the attributes."""
+        return attribute_names(self.attributes)
+
+    def _check_attributes(self) -> None:
+        """Refuse attributes where k users would not share the whole published row."""
+        allowed = {"format": ("queries", "sets"), "spelling": ("common",)}
+        allowed |= {"combinations": ("any",), "operations": ("both", "deletions")}
+        for name, values in allowed.items():
+            if self.attributes and getattr(self, name) not in values:
+                raise InvalidParameterError(
+                    f"{name} must be {' or '.join(values)} with attributes: otherwise k users "
+                    "would not share all that is published of a thread, or rare values could not "
+                    f"be deleted; got {getattr(self, name)}. Set {name}, or leave attributes out."
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from setanon_core.columns.one_hot import zero_one_matrix
 from setanon_core.columns.read_records import LAYOUTS, Layout
 from setanon_core.columns.sets import Sets
 from setanon_core.columns.tables import TableConstructor, constructor_named
+from setanon_core.model.attributes import AttributeCost
 from setanon_core.params import Params
 from setanon_core.ranges import check_choice
 
@@ -114,6 +115,12 @@ class Anonymized:
 
     n_columns: int | None = field(default=None, kw_only=True)
     """The number of input columns, for one-hot data."""
+
+    attribute_values: Sets | None = field(default=None, kw_only=True)
+    """The published values of the attributes of each group; None: there are no attributes."""
+
+    attribute_costs: tuple[AttributeCost, ...] = field(default=(), kw_only=True)
+    """The cost of each attribute; cost and certificate are those of the keywords."""
 
     def __repr__(self) -> str:
         """Counts only: a traceback or a log must not show any data."""

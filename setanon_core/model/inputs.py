@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from setanon_core.attribute_names import Attribute
 from setanon_core.columns.read_records import read_records
 from setanon_core.columns.tables import (
     Table,
@@ -19,6 +20,18 @@ from setanon_core.errors import MalformedInputError
 LOG_COLUMNS = ("user", "time", "query")
 
 
+def read_attributes(table: Table, declared: Sequence[str]) -> dict[str, Any]:
+    """The columns of a table that are declared as attributes, by their published names."""
+    parsed = [Attribute.parse(each) for each in declared]
+    if any(each.is_host for each in parsed):
+        raise MalformedInputError(
+            "attributes must be columns of the table in Python; got host:COLUMN. Add a column with "
+            "the hosts."
+        )
+    values = (read_columns(table, {"attributes": each.source})[0] for each in parsed)
+    return dict(zip((each.name for each in parsed), values, strict=True))
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
     """A query log: one user, time (integer or datetime) and query per row."""
@@ -28,6 +41,9 @@ class Log:
     queries: Sequence[str]
     constructor: TableConstructor = field(default=dict, kw_only=True)
     """Builds the tables of results: that of the table the log was read from."""
+
+    attributes: Mapping[str, Sequence[Hashable]] = field(default_factory=dict, kw_only=True)
+    """For each attribute, its value in each row; None: the row has none."""
 
     def __repr__(self) -> str:
         """The number of rows only: a traceback or a log must not show any data."""
@@ -41,8 +57,11 @@ class Log:
         user: str = "user",
         time: str = "time",
         query: str = "query",
+        attributes: Sequence[str] = (),
     ) -> "Log":
         """Read a log from a table with these columns, or from rows of (user, time, query).
+
+        `attributes` are further columns of a table, or NAME=COLUMN.
 
         >>> Log.from_data({"who": ["ann"], "time": [1], "query": ["tea"]}, user="who").queries
         ['tea']
@@ -51,7 +70,13 @@ class Log:
             return data
         if is_table(data):
             columns = read_columns(data, {"user": user, "time": time, "query": query})
-            return cls(*columns, constructor=constructor_of(data))
+            values = read_attributes(data, attributes)
+            return cls(*columns, constructor=constructor_of(data), attributes=values)
+        if attributes:
+            raise MalformedInputError(
+                "attributes must be columns of a table; got rows. Pass a data frame, or "
+                "Log(users, times, queries, attributes={...})."
+            )
         return cls.from_rows(data)
 
     @classmethod
@@ -93,6 +118,9 @@ class Baskets:
     constructor: TableConstructor = field(default=dict, kw_only=True)
     """Builds the tables of results: that of the table the baskets were read from."""
 
+    attributes: Mapping[str, Sequence[Hashable]] = field(default_factory=dict, kw_only=True)
+    """For each attribute, its value in each row; None: the row has none."""
+
     def __repr__(self) -> str:
         """The number of rows only: a traceback or a log must not show any data."""
         return f"Baskets({len(self.items)} items)"
@@ -105,8 +133,11 @@ class Baskets:
         record: str = "record",
         item: str = "item",
         user: str | None = None,
+        attributes: Sequence[str] = (),
     ) -> "Baskets":
         """Read baskets from a table with these columns.
+
+        `attributes` are further columns, or NAME=COLUMN.
 
         >>> Baskets.from_data({"record": [1, 1, 2], "item": ["tea", "milk", "tea"]})
         Baskets(3 items)
@@ -115,7 +146,8 @@ class Baskets:
             return data
         if is_table(data):
             columns = read_columns(data, {"record": record, "item": item, "user": user})
-            return cls(*columns, constructor=constructor_of(data))
+            values = read_attributes(data, attributes)
+            return cls(*columns, constructor=constructor_of(data), attributes=values)
         raise MalformedInputError(
             "baskets must be a table with a column of records and one of items; got a value of "
             f"type {type(data).__name__}. For sets, lists of items or a 0/1 matrix, pass "

@@ -1,6 +1,6 @@
 """The result of a release: what is published, the private ledger, the cost."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -12,6 +12,7 @@ from scipy import sparse
 from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.one_hot import zero_one_matrix
 from setanon_core.columns.tables import TableConstructor
+from setanon_core.model.attributes import AttributeCost
 from setanon_core.model.groups import Certificate, Round
 from setanon_core.model.table_result import TableResult
 from setanon_core.model.verdict import Verdict
@@ -28,6 +29,9 @@ class QueryRelease(TableResult):
     thread_ids: tuple[str, ...]
     positions: tuple[int, ...]
     queries: tuple[str, ...]
+    attributes: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """For each attribute, its values in each row: those of the thread."""
+
     constructor: TableConstructor = field(default=dict, kw_only=True, compare=False)
 
     def __repr__(self) -> str:
@@ -40,6 +44,7 @@ class QueryRelease(TableResult):
             "thread_id": list(self.thread_ids),
             "position": list(self.positions),
             "query": list(self.queries),
+            **_value_lists(self.attributes),
         }
 
 
@@ -49,6 +54,9 @@ class SetRelease(TableResult):
 
     thread_ids: tuple[str, ...]
     keywords: tuple[tuple[str, ...], ...]
+    attributes: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """For each attribute, its values in each row."""
+
     constructor: TableConstructor = field(default=dict, kw_only=True, compare=False)
 
     def __repr__(self) -> str:
@@ -57,7 +65,11 @@ class SetRelease(TableResult):
 
     def table_columns(self) -> dict[str, list[Any]]:
         """Thread id and list of keywords; one row per thread."""
-        return {"thread_id": list(self.thread_ids), "keywords": list(map(list, self.keywords))}
+        return {
+            "thread_id": list(self.thread_ids),
+            "keywords": list(map(list, self.keywords)),
+            **_value_lists(self.attributes),
+        }
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -76,6 +88,10 @@ class SetRelease(TableResult):
 
 
 Release = QueryRelease | SetRelease
+
+
+def _value_lists(attributes: Mapping[str, tuple[tuple[str, ...], ...]]) -> dict[str, list[Any]]:
+    return {name: list(map(list, values)) for name, values in attributes.items()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,6 +137,9 @@ class ReleaseCost:
 
     true_query_rows: int = field(default=0, compare=False)
     """Published queries that their own threads have after the edits; not more than `query_rows`."""
+
+    attributes: tuple[AttributeCost, ...] = ()
+    """The cost of each attribute, which the costs of the keywords do not include."""
 
     def __repr__(self) -> str:
         """Counts only, without the rounds."""
@@ -199,4 +218,14 @@ class Sweep(TableResult):
             "lower_bound": [point.certificate.lower_bound for point in points],
             "factor": [point.certificate.factor for point in points],
             "retained": [point.retained for point in points],
+            **self._attribute_columns(),
+        }
+
+    def _attribute_columns(self) -> dict[str, list[Any]]:
+        """For each attribute: values before the release, additions and deletions."""
+        costs = [{each.name: each for each in point.attributes} for point in self.points]
+        return {
+            f"{name}_{count}": [getattr(of_point[name], count) for of_point in costs]
+            for name in (costs[0] if costs else {})
+            for count in ("total", "additions", "deletions")
         }

@@ -13,6 +13,7 @@ from setanon_core.columns.arrays import (
     rows_of,
 )
 from setanon_core.columns.records import Records
+from setanon_core.model.attributes import Attributes
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,6 +95,9 @@ class Threads:
 
     names: Sequence[str] | None = None
     """A unique name for each thread; without names, the user and the user's nth thread."""
+
+    attributes: Attributes | None = None
+    """What is published of each thread beside its keywords."""
 
     def __repr__(self) -> str:
         """Counts only: a traceback or a log must not show any data."""

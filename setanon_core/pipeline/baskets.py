@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from setanon_core.attributes.encode import column_of_rows
 from setanon_core.columns.arrays import offsets_of
 from setanon_core.columns.encode import encode_values
 from setanon_core.columns.tables import Table
@@ -50,14 +51,15 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
     seed: int = 0,
     user_names: UserNames = "folded",
     p: int = 2,
+    attributes: Sequence[str] = (),
     secret: bytes | None = None,
 ) -> ReleaseResult:
     """Group baskets, replace their sets by those of their groups, and verify the release.
 
     `baskets` is a table with one row per item (a pandas or Polars data frame, an Arrow table, a
     mapping of columns) or `Baskets`. `record`, `item` and `user` name the columns of a table;
-    without `user`, every basket has its own user. The other parameters are those of
-    `ReleaseParams`; a random secret is generated if none is passed.
+    without `user`, every basket has its own user. `attributes` are further columns. The other
+    parameters are those of `ReleaseParams`; a random secret is generated if none is passed.
 
     >>> table = {"record": [1, 1, 2, 2, 2], "item": ["tea", "milk", "milk", "tea", "rum"]}
     >>> result = anonymize_baskets(table, k=2)
@@ -77,9 +79,13 @@ def anonymize_baskets(  # noqa: PLR0913 - columns and parameters, keyword-only
         seed=seed,
         user_names=user_names,
         p=p,
+        attributes=tuple(attributes),
         **secret_option,
     )
-    return release_baskets(Baskets.from_data(baskets, record=record, item=item, user=user), params)
+    columns = Baskets.from_data(
+        baskets, record=record, item=item, user=user, attributes=params.attributes
+    )
+    return release_baskets(columns, params)
 
 
 def release_baskets(baskets: Baskets, params: ReleaseParams) -> ReleaseResult:
@@ -119,7 +125,16 @@ def threads_of_baskets(baskets: Baskets, user_names: UserNames = "folded") -> Th
         owner = user_of_each_record(encode_users(given, len(record)), record, len(names))
         users = distinct_users(given)
     typed = Queries(word[order], offsets, np.arange(len(names)))
-    return build_threads(typed, _texts(items), owner, users, names=list(map(str, names)))
+    return build_threads(
+        typed,
+        _texts(items),
+        owner,
+        users,
+        names=list(map(str, names)),
+        attributes={
+            name: column_of_rows(record, values) for name, values in baskets.attributes.items()
+        },
+    )
 
 
 def _texts(items: Sequence[Hashable]) -> tuple[str, ...]:

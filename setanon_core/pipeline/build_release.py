@@ -10,14 +10,16 @@ Deviation:  that of the stages.
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
+from typing import Any
 
 from setanon_core.columns.arrays import Ints, earlier_occurrences
 from setanon_core.columns.tables import TableConstructor
 from setanon_core.edits import EditCounts, EditTargets, edit_in_batches
 from setanon_core.errors import NotAnonymousError
 from setanon_core.keywords.tokenize import tokenize
+from setanon_core.model.attributes import Attributes
 from setanon_core.model.groups import Anonymized
 from setanon_core.model.publication import (
     Ledger,
@@ -59,6 +61,11 @@ def build_release(
     release = format_release(
         edited, threads.keywords.vocabulary, ids, params.format, constructor=constructor
     )
+    if threads.attributes is not None:
+        release = replace(
+            release,
+            attributes=published_values(release.thread_ids, ids, threads.attributes, result),
+        )
     verdict = verify_release(release, ledger, params)
     require_anonymous(verdict, params)
     return ReleaseResult(release, ledger, cost, verdict, params)
@@ -121,6 +128,28 @@ def format_release(
     )
 
 
+def published_values(
+    rows: Sequence[str], ids: Mapping[int, str], attributes: Attributes, result: Anonymized
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """The values of each attribute in each row, which has a thread id: those of its group."""
+    values = result.attribute_values
+    assert values is not None  # noqa: S101 - the result is that of threads with attributes
+    texts: list[list[tuple[str, ...]]] = []
+    for low, high in pairwise(values.offsets.tolist()):
+        numbers = values.items[low:high].tolist()
+        texts.append(
+            [
+                tuple(attributes.texts[n] for n in numbers if attributes.attribute[n] == kind)
+                for kind in range(len(attributes.names))
+            ]
+        )
+    group = {ids[thread]: int(result.labels[thread]) for thread in ids}
+    return {
+        name: tuple(texts[group[thread_id]][kind] for thread_id in rows)
+        for kind, name in enumerate(attributes.names)
+    }
+
+
 def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> Verdict:
     """Verify the texts of a release with the users of the ledger.
 
@@ -130,6 +159,10 @@ def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> V
     sets: dict[str, Collection[Hashable]]
     if isinstance(release, SetRelease):
         sets = dict(zip(release.thread_ids, release.keywords, strict=True))
+        if release.attributes:
+            # The whole row as the only item of a set: equal sets are equal rows.
+            rows = zip(release.keywords, *release.attributes.values(), strict=True)
+            sets = {each: [row] for each, row in zip(release.thread_ids, rows, strict=True)}
     elif params.format == "queries":
         # A list as the only item of a set: equal sets are equal lists.
         sets = {thread_id: [texts] for thread_id, texts in _texts(release, ledger).items()}
@@ -143,12 +176,12 @@ def verify_release(release: Release, ledger: Ledger, params: ReleaseParams) -> V
     return verify(list(sets.values()), params.k, users=[users[thread_id] for thread_id in sets])
 
 
-def _texts(release: QueryRelease, ledger: Ledger) -> dict[str, tuple[tuple[int, str], ...]]:
-    """Positions and texts of the queries of each thread, by position."""
-    texts: dict[str, list[tuple[int, str]]] = {thread_id: [] for thread_id in ledger.thread_ids}
-    rows = zip(release.thread_ids, release.positions, release.queries, strict=True)
-    for thread_id, position, query in rows:
-        texts[thread_id].append((position, query))
+def _texts(release: QueryRelease, ledger: Ledger) -> dict[str, tuple[tuple[Any, ...], ...]]:
+    """Positions, queries and values of the attributes of each thread, by position."""
+    texts: dict[str, list[tuple[Any, ...]]] = {thread_id: [] for thread_id in ledger.thread_ids}
+    columns = (release.positions, release.queries, *release.attributes.values())
+    for thread_id, *row in zip(release.thread_ids, *columns, strict=True):
+        texts[thread_id].append(tuple(row))
     return {thread_id: tuple(sorted(queries)) for thread_id, queries in texts.items()}
 
 

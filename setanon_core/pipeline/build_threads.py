@@ -1,7 +1,8 @@
 """Threads with their keywords and records, from tokenized queries (section 5.3)."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
+from setanon_core.attributes.encode import AttributeColumn, encode_attributes
 from setanon_core.columns.arrays import Ints
 from setanon_core.errors import MalformedInputError
 from setanon_core.keywords.encode_threads import encode_threads
@@ -18,6 +19,7 @@ def build_threads(  # noqa: PLR0913 - the columns of a tokenized log
     *,
     names: Sequence[str] | None = None,
     identity: Identity = "exact",
+    attributes: Mapping[str, AttributeColumn] | None = None,
 ) -> Threads:
     """Number the items, count the owners of keywords, and build one record per thread.
 
@@ -30,7 +32,8 @@ def build_threads(  # noqa: PLR0913 - the columns of a tokenized log
     keywords, records = encode_threads(typed, vocabulary, items_of(vocabulary, identity), owner)
     # Records number the users by first appearance.
     in_order = [users[user] for user in dict.fromkeys(owner.tolist())]
-    return Threads(typed, keywords, records, in_order, names)
+    values = encode_attributes(attributes, records.users) if attributes else None
+    return Threads(typed, keywords, records, in_order, names, values)
 
 
 def require_distinct_texts(texts: Sequence[str]) -> None:

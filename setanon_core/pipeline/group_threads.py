@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from setanon_core.attributes.agree import agree_on_attributes
 from setanon_core.columns.arrays import Ints, Keys
 from setanon_core.columns.sets import Sets
 from setanon_core.keywords.clusters import cluster_keys, number_clusters
@@ -79,6 +80,7 @@ def cost_of_release(
         respellings=respellings,
         certificate=result.certificate,
         rounds=result.rounds,
+        attributes=result.attribute_costs,
     )
 
 
@@ -94,4 +96,7 @@ def _clusters(threads: Threads, params: ReleaseParams) -> Ints | None:
 
 
 def _group(threads: Threads, params: ReleaseParams, clusters: Ints | None) -> Anonymized:
-    return anonymize_records(threads.records, params, clusters, threads.keywords.item_owners)
+    result = anonymize_records(threads.records, params, clusters, threads.keywords.item_owners)
+    if threads.attributes is None:
+        return result
+    return agree_on_attributes(result, threads.attributes, threads.records.users)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from setanon_core.attributes.encode import column_of_rows
 from setanon_core.columns.arrays import concat_ranges, offsets_of
 from setanon_core.columns.encode import encode_values
 from setanon_core.columns.tables import Table
@@ -60,6 +61,7 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     spelling: Spelling = "common",
     unit: Unit = "thread",
     format: Format = "queries",  # noqa: A002 - the name of the parameter everywhere
+    attributes: Sequence[str] = (),
     measure: SimilarityMeasure | None = None,
     tokenizer: Tokenizer | None = None,
     secret: bytes | None = None,
@@ -67,10 +69,10 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
     """Separate threads, group them, edit their queries and verify the release.
 
     `log` is a pandas or Polars data frame, an Arrow table, a mapping of columns, a `Log`, or rows
-    of (user, time, query). `user`, `time` and `query` name the columns of a table. Times are
-    datetimes, dates, texts in ISO format, or numbers of any one unit; those without a zone are
-    read as UTC. The other parameters are those of `ReleaseParams`; a random secret is generated
-    if none is passed.
+    of (user, time, query). `user`, `time` and `query` name the columns of a table, `attributes`
+    further ones. Times are datetimes, dates, texts in ISO format, or numbers of any one unit; those
+    without a zone are read as UTC. The other parameters are those of `ReleaseParams`; a random
+    secret is generated if none is passed.
 
     >>> log = [("ann", 1, "pine straw"), ("bob", 2, "pine straw mulch"), ("cem", 3, "straw, pine")]
     >>> result = anonymize_log(log, k=3)
@@ -94,11 +96,13 @@ def anonymize_log(  # noqa: PLR0913 - columns and parameters, keyword-only
         spelling=spelling,
         unit=unit,
         format=format,
+        attributes=tuple(attributes),
         measure=measure,
         tokenizer=tokenizer,
         **secret_option,
     )
-    return release_log(Log.from_data(log, user=user, time=time, query=query), params)
+    columns = Log.from_data(log, user=user, time=time, query=query, attributes=params.attributes)
+    return release_log(columns, params)
 
 
 def release_log(log: Log, params: ReleaseParams) -> ReleaseResult:
@@ -117,6 +121,7 @@ def threads_of_log(log: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     user = encode_users(users, len(text))
     times = encode_times(log.times)
     thread = separate_threads(user, times, text, params.measure, texts=texts, unit=params.unit)
+    attributes = {name: column_of_rows(thread, log.attributes[name]) for name in log.attributes}
     order = np.lexsort((times, thread))
     thread, user, text = thread[order], user[order], text[order]
     words, bounds, vocabulary = tokenize_all(texts, params.tokenizer)
@@ -124,4 +129,11 @@ def threads_of_log(log: Log | Iterable[Sequence[Any]], params: ReleaseParams) ->
     typed = Queries(words[concat_ranges(bounds[text], sizes)], offsets_of(sizes), thread)
     owner = np.zeros(int(thread.max(initial=-1)) + 1, np.int64)
     owner[thread] = user
-    return build_threads(typed, vocabulary, owner, distinct_users(users), identity=params.identity)
+    return build_threads(
+        typed,
+        vocabulary,
+        owner,
+        distinct_users(users),
+        identity=params.identity,
+        attributes=attributes,
+    )

@@ -43,6 +43,7 @@ class ReleaseOptions(TypedDict, total=False):
     spelling: Spelling
     unit: Unit
     format: Format
+    attributes: tuple[str, ...]
     measure: SimilarityMeasure | None
     tokenizer: Tokenizer | None
     secret: bytes
@@ -70,7 +71,15 @@ def sweep(  # noqa: PLR0913 - the columns, keyword-only
     """
     ks = [check_k(each) for each in (k if isinstance(k, Iterable) else [k])]
     options = ReleaseParams(min(ks, default=2), **params)
-    source = read_input(data, user=user, time=time, query=query, record=record, item=item)
+    source = read_input(
+        data,
+        user=user,
+        time=time,
+        query=query,
+        record=record,
+        item=item,
+        attributes=options.attributes,
+    )
     if isinstance(source, Baskets):
         require_no_unit(options)
         threads = threads_of_baskets(source, options.user_names)
@@ -87,10 +96,12 @@ def read_input(  # noqa: PLR0913 - the columns, keyword-only
     query: str,
     record: str,
     item: str | None,
+    attributes: Sequence[str] = (),
 ) -> Log | Baskets:
     """Read baskets if `item` names a column or the data are `Baskets`, else a log."""
     if isinstance(data, Baskets):
         return data
     if item is not None and not isinstance(data, Log):
-        return Baskets.from_data(data, record=record, item=item, user=user)
-    return Log.from_data(data, user="user" if user is None else user, time=time, query=query)
+        return Baskets.from_data(data, record=record, item=item, user=user, attributes=attributes)
+    name = "user" if user is None else user
+    return Log.from_data(data, user=name, time=time, query=query, attributes=attributes)

@@ -46,7 +46,7 @@ def release_key(params: ReleaseParams, fingerprint: bytes) -> bytes:
     hashed = [
         (field.name, getattr(params, field.name))
         for field in fields(params)
-        if field.name not in NOT_HASHED
+        if field.name not in NOT_HASHED and (field.name != "attributes" or params.attributes)
     ]
     return blake2b(repr(hashed).encode() + fingerprint, key=params.secret, digest_size=32).digest()
 
@@ -78,5 +78,12 @@ def fingerprint(threads: Threads) -> bytes:
     user_digests = np.zeros(len(threads.users), np.uint64)
     np.add.at(user_digests, threads.records.users, mix64(thread_digests ^ mix64(nth)))
     by_user = sorted(zip(map(str, threads.users), user_digests.tolist(), strict=True))
-    text = repr((by_user, list(threads.keywords.vocabulary), sorted(threads.names or ())))
+    content: tuple[object, ...] = (
+        by_user,
+        list(threads.keywords.vocabulary),
+        sorted(threads.names or ()),
+    )
+    if threads.attributes is not None:
+        content += (list(threads.attributes.texts), threads.attributes.owners.tolist())
+    text = repr(content)
     return blake2b(text.encode("utf-8", "surrogatepass")).digest()

@@ -40,7 +40,7 @@ def test_order_of_the_fields_is_fixed_because_thread_ids_depend_on_it():
         "seed",
         "user_names",
     ]
-    published = [*grouping, "p", "identity", "spelling", "unit", "format"]
+    published = [*grouping, "p", "identity", "spelling", "unit", "format", "attributes"]
     assert [field.name for field in dataclasses.fields(Params)] == grouping
     assert [field.name for field in dataclasses.fields(PublishedParams)] == published
     assert [field.name for field in dataclasses.fields(ReleaseParams)] == [

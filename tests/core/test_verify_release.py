@@ -57,7 +57,7 @@ def words_at(release, position):
 def without_threads(release, ledger, positions):
     removed = {release.thread_ids[position] for position in positions}
     rows = [n for n, thread_id in enumerate(release.thread_ids) if thread_id not in removed]
-    names = [field for field in release.__slots__ if field != "constructor"]
+    names = [field for field in release.__slots__ if field not in {"attributes", "constructor"}]
     columns = {field: tuple(getattr(release, field)[n] for n in rows) for field in names}
     entries = [n for n, thread_id in enumerate(ledger.thread_ids) if thread_id not in removed]
     ids, users = ([column[n] for n in entries] for column in (ledger.thread_ids, ledger.users))
