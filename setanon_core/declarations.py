@@ -142,4 +142,4 @@ def _ranges(hint: object) -> Iterator[Range]:
 
 
 def _fields(cls: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 - no public type for dataclasses
-    return fields(cls)
+    return tuple(field for field in fields(cls) if field.init)

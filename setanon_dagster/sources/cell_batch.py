@@ -9,7 +9,8 @@ from setanon_core.errors import MalformedInputError
 from setanon_dagster.sources.source import DEFAULTS, Column, Source
 
 CELLS: Final = ("c0", "c1", "c2")
-"""Names of the selected cells: user, time, query of a log; record, item, user of baskets."""
+"""Names of the selected cells: user, time, query of a log; record, item, user of baskets. Those of
+attributes follow: c3, c4, and so on."""
 
 MAX_NAMES: Final = 20
 """Columns that an error names."""
@@ -36,13 +37,15 @@ class CellBatch(NamedTuple):
 
 def cell_table(line: pa.Array, reason: pa.Array, cells: list[pa.Array]) -> pa.Table:
     """The table of a batch."""
-    return pa.table([line, reason, *cells], names=["line", "reason", *CELLS])
+    names = [f"c{number}" for number in range(len(cells))]
+    return pa.table([line, reason, *cells], names=["line", "reason", *names])
 
 
 def required_columns(source: Source) -> tuple[Column, ...]:
     """The columns that must exist: baskets may have no user if `user_column` is the default."""
-    optional = source.kind == "baskets" and source.user_column == DEFAULTS.user_column
-    return source.columns[:-1] if optional else source.columns
+    if source.kind == "log" or source.user_column != DEFAULTS.user_column:
+        return source.columns
+    return tuple(column for column in source.columns if column != DEFAULTS.user_column)
 
 
 def numbered_columns(source: Source) -> list[int]:
@@ -50,7 +53,7 @@ def numbered_columns(source: Source) -> list[int]:
     return [column for column in source.columns if isinstance(column, int)]
 
 
-def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, int, int] | None:
+def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, ...] | None:
     """Positions of the columns among these names; None unless each is there exactly once.
 
     An exact match is preferred to one that ignores case. If the user column is optional and
@@ -58,6 +61,7 @@ def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, int, i
     """
     folded = [name.strip().casefold() for name in names]
     positions: list[int] = []
+    required = required_columns(source)
     for column in source.columns:
         if isinstance(column, int):
             matches = [column] if column < len(names) else []
@@ -67,27 +71,29 @@ def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, int, i
             matches = matches or [index for index, name in enumerate(folded) if name == key]
         if len(matches) == 1:
             positions.append(matches[0])
-        elif matches or column in required_columns(source):
+        elif matches or column in required:
             return None
     if len(positions) < len(source.columns) < len(names) + 1:
         return None
-    return _three_positions(positions)
+    return _cell_positions(source, positions)
 
 
-def positions_without_header(source: Source, width: int) -> tuple[int, int, int] | None:
+def positions_without_header(source: Source, width: int) -> tuple[int, ...] | None:
     """The selected positions, or the first `width` ones if `width` columns are required.
 
     None if a column name differs from its default: only a header has its position.
     """
+    if source.attribute_columns:
+        return None
     numbered = numbered_columns(source)
     if len(numbered) >= len(required_columns(source)):
-        return _three_positions(numbered) if max(numbered) < width else None
+        return _cell_positions(source, numbered) if max(numbered) < width else None
     names = {source.user_column, source.time_column, source.query_column}
     names |= {source.record_column, source.item_column}
     renamed = names - {None, "user", "time", "query", "record", "item"}
     if renamed or width != len(required_columns(source)):
         return None
-    return _three_positions(list(range(width)))
+    return _cell_positions(source, list(range(width)))
 
 
 def names_any_column(source: Source, names: Sequence[str]) -> bool:
@@ -96,10 +102,11 @@ def names_any_column(source: Source, names: Sequence[str]) -> bool:
     return not selected.isdisjoint(name.strip().casefold() for name in names)
 
 
-def _three_positions(positions: list[int]) -> tuple[int, int, int]:
-    """The positions of `CELLS`; baskets without users have the record as the user."""
-    first, second, third = positions if len(positions) == len(CELLS) else (*positions, positions[0])
-    return first, second, third
+def _cell_positions(source: Source, positions: list[int]) -> tuple[int, ...]:
+    """The positions of all cells; baskets without users have the record as the user."""
+    if len(positions) == len(CELLS) + len(source.attribute_columns):
+        return tuple(positions)
+    return *positions[:2], positions[0], *positions[2:]
 
 
 def missing_columns(

@@ -14,16 +14,16 @@ import pyarrow.csv
 from setanon_dagster.sources.cell_batch import CELLS, CellBatch, cell_table
 from setanon_dagster.sources.csv_records import BOM, QUOTE, Dialect, parse_records
 
-Row = tuple[int, str | None, str | None, str | None, str | None]
+Row = tuple[int | str | None, ...]
 """Line, reason and cells; either the reason or the cells are None."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """One row per line: the number of cells, and the positions of the three selected ones."""
+    """One row per line: the number of cells, and the positions of the selected ones."""
 
     width: int
-    positions: tuple[int, int, int]
+    positions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,7 @@ def _parse_slow(
 ) -> tuple[CellBatch, int]:
     """Parse a block record by record; return the batch and the number of bytes consumed."""
     rows: list[Row] = []
+    none = [None] * (len(layout.positions) if isinstance(layout, ColumnLayout) else len(CELLS))
     lines = size = count = blank = 0
     for record in parse_records(data, dialect, last=last):
         number = line + lines
@@ -118,15 +119,14 @@ def _parse_slow(
             continue
         count += 1
         if record.cells is None:
-            rows.append((number, record.reason, None, None, None))
+            rows.append((number, record.reason, *none))
         elif isinstance(layout, BasketLayout):
             rows.extend(_basket_rows(number, record.cells, layout))
         elif len(record.cells) != layout.width:
-            rows.append((number, "columns", None, None, None))
+            rows.append((number, "columns", *none))
         else:
-            first, second, third = (record.cells[position] for position in layout.positions)
-            rows.append((number, None, first, second, third))
-    columns = list(zip(*rows, strict=True)) or [()] * (2 + len(CELLS))
+            rows.append((number, None, *(record.cells[position] for position in layout.positions)))
+    columns = list(zip(*rows, strict=True)) or [()] * (2 + len(none))
     table = cell_table(
         pa.array(columns[0], pa.int64()),
         pa.array(columns[1], pa.string()),

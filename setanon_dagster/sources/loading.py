@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - what is put into a statement is a constant of this package
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_hex
@@ -14,6 +14,7 @@ import duckdb
 from setanon_core.errors import MalformedInputError, SetanonError
 from setanon_core.params import UserNames
 from setanon_core.runtime.progress import report_progress
+from setanon_dagster.sources.attributes import attribute_values
 from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.csv_records import Encoding
 from setanon_dagster.sources.source import Source
@@ -63,7 +64,7 @@ BATCH: Final = "setanon_batch"
 # User ids are compared exactly later, so equal ids must get one spelling here (NFC, trimmed).
 # Valid rows leave at the first branch; `c0 > '!'` avoids the slower trim for most of them.
 _LOG: Final = """
-SELECT trim(nfc_normalize(c0)), moment, c2, line, why FROM (SELECT *, CASE
+SELECT trim(nfc_normalize(c0)), moment, c2{attributes}, line, why FROM (SELECT *, CASE
     WHEN reason IS NULL AND (c0 > '!' OR trim(c0) <> '') AND moment {valid_time}
       AND c2 IS NOT NULL THEN NULL
     WHEN reason IS NOT NULL THEN reason
@@ -74,7 +75,7 @@ SELECT trim(nfc_normalize(c0)), moment, c2, line, why FROM (SELECT *, CASE
   FROM (SELECT *, {time_sql} AS moment FROM {batch}))
 """
 _BASKETS: Final = """
-SELECT c0, c1, trim(nfc_normalize(c2)), line, CASE
+SELECT c0, c1, trim(nfc_normalize(c2)){attributes}, line, CASE
     WHEN reason IS NOT NULL THEN reason
     WHEN c0 IS NULL OR trim(c0) = '' THEN 'record missing'
     WHEN c1 IS NULL OR trim(c1) = '' THEN 'item missing'
@@ -118,15 +119,18 @@ class ReadResult:
 class RowLoader:
     """Inserts batches into one table, and counts lines."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is read, and how
         self,
         connection: duckdb.DuckDBPyConnection,
         source: Source,
         window: Window | None,
+        *,
         user_names: UserNames = "folded",
         timezone: str = UTC,
+        attributes: Sequence[str] = (),
     ) -> None:
         """Create the table."""
+        self.attributes = attribute_values(attributes, source.kind, timezone)
         self.timezone = timezone
         self.connection, self.source, self.window = connection, source, window
         self.user_names: UserNames = user_names
@@ -134,8 +138,15 @@ class RowLoader:
         self.lines = self.outside_window = self.blank_lines = 0
         self.suggested_formats: list[str] = []
         connection.execute(
-            f"CREATE TEMP TABLE {self.table} ({_COLUMNS[source.kind]}, line BIGINT, reason VARCHAR)"
+            f"CREATE TEMP TABLE {self.table} ({self._columns}, line BIGINT, reason VARCHAR)"
         ).fetchall()
+
+    @property
+    def _columns(self) -> str:
+        """Names and types of the columns of accepted rows."""
+        return ", ".join(
+            [_COLUMNS[self.source.kind], *(f"{name} VARCHAR" for name in self.attributes)]
+        )
 
     def load_file(self, batches: Iterator[CellBatch]) -> int:
         """Load all batches of one file; return its number of lines."""
@@ -161,7 +172,16 @@ class RowLoader:
 
     def _insert(self, parse_time: str) -> None:
         template = _LOG if self.source.kind == "log" else _BASKETS
-        rows = template.format(time_sql=parse_time, valid_time=VALID_TIME, batch=BATCH)
+        rows = template.format(
+            time_sql=parse_time,
+            valid_time=VALID_TIME,
+            batch=BATCH,
+            # Infinity has no calendar; its row is rejected.
+            attributes="".join(
+                f", CASE WHEN isfinite(moment) THEN {sql} END" if "moment" in sql else f", {sql}"
+                for sql in self.attributes.values()
+            ),
+        )
         insert = f"INSERT INTO {self.table} {rows}"
         if self.window is None:
             self.connection.execute(insert).fetchall()
@@ -190,7 +210,7 @@ class RowLoader:
         if accepted:
             self._check_first_line()
         self._check_rejected(sum(reasons.values()))
-        names = ", ".join(part.split()[0] for part in _COLUMNS[self.source.kind].split(", "))
+        names = ", ".join(part.split()[0] for part in self._columns.split(", "))
         rows = f"FROM {self.table} WHERE reason"
         return ReadResult(
             accepted=self.connection.sql(f"SELECT {names}, line {rows} IS NULL"),

@@ -6,7 +6,7 @@ that spans lines has the number of its first line.
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC
 from functools import partial
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from setanon_core.errors import InvalidParameterError, MalformedInputError
 from setanon_core.params import UserNames
+from setanon_dagster.sources.attributes import attribute_columns
 from setanon_dagster.sources.cell_batch import CellBatch
 from setanon_dagster.sources.csv_records import Encoding, detect_encoding
 from setanon_dagster.sources.loading import ReadResult, RowLoader, Window
@@ -33,25 +34,35 @@ from setanon_dagster.storage.resource_errors import (
 )
 
 
-def read_source(
+def read_source(  # noqa: PLR0913 - the source, and how it is read
     source: Source,
     window: Window | None = None,
     *,
     connection: duckdb.DuckDBPyConnection | None = None,
     user_names: UserNames = "folded",
     timezone: str = ZONE_UTC,
+    attributes: Sequence[str] = (),
 ) -> ReadResult:
     """Read a source once; with a window, only rows with start <= time < end are accepted.
 
     The rows are stored in a temporary table of the connection. `user_names` says which spellings
     are one user; the rows of a user get the first of them. Times without an offset are those of a
-    clock in `timezone`; all are stored in UTC. A source without any usable row is refused, except
-    one without lines if there is a window.
+    clock in `timezone`; all are stored in UTC. `attributes` are declarations of further columns,
+    whose values may be NULL. A source without any usable row is refused, except one without lines
+    if there is a window.
     """
     if connection is None:
         connection = _connect()
+    source = source.with_attribute_columns(attribute_columns(attributes, source.kind))
     with _redact_reader_errors(source):
-        loader = RowLoader(connection, source, _window_in_utc(source, window), user_names, timezone)
+        loader = RowLoader(
+            connection,
+            source,
+            _window_in_utc(source, window),
+            user_names=user_names,
+            timezone=timezone,
+            attributes=attributes,
+        )
         encodings: set[Encoding] = set()
         line = 1
         for read_file in _readers(source, encodings, timezone):

@@ -1,6 +1,6 @@
 """Parameters of a source: a frozen dataclass, checked when it is built."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -138,6 +138,9 @@ class Source:
     longest_line: Annotated[int, AtLeast(1)] = 1_000_000
     """Bytes per line; longer lines and quoted cells without an end are rejected."""
 
+    attribute_columns: tuple[str, ...] = field(default=(), init=False)
+    """Further columns to read; not a parameter: they follow from the attributes of the release."""
+
     def __post_init__(self) -> None:
         """Check all fields, then their combinations."""
         check_parameters(self)
@@ -174,9 +177,25 @@ class Source:
         """The columns to read, in the order of the target table."""
         if self.kind == "log":
             assert self.user_column is not None  # noqa: S101 - checked in __post_init__
-            return self.user_column, self.time_column, self.query_column
+            return (
+                self.user_column,
+                self.time_column,
+                self.query_column,
+                *self.attribute_columns,
+            )
         pair = self.record_column, self.item_column
-        return pair if self.user_column is None else (*pair, self.user_column)
+        user = () if self.user_column is None else (self.user_column,)
+        return *pair, *user, *self.attribute_columns
+
+    def with_attribute_columns(self, columns: tuple[str, ...]) -> "Source":
+        """The same source with further columns to read."""
+        if columns and self.layout == "lines":
+            raise InvalidParameterError(
+                "attributes must be columns; layout='lines' has none. Use layout='pairs'."
+            )
+        source = replace(self)
+        object.__setattr__(source, "attribute_columns", columns)
+        return source
 
     @property
     def paths(self) -> list[Path]:

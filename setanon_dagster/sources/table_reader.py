@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from setanon_core.errors import MalformedInputError
 from setanon_dagster.sources.cell_batch import (
-    CELLS,
     CellBatch,
     missing_columns,
     names_any_column,
@@ -55,10 +54,11 @@ def table_batches(
         else _cell_sql(name, str(types[name]))
         for index, name in enumerate(selected)
     ]
-    texts = ", ".join(f"CAST({name} AS VARCHAR)" for name in CELLS)
+    names = [f"c{number}" for number in range(len(cells))]
+    texts = ", ".join(f"CAST({name} AS VARCHAR)" for name in names)
     query = (
         f"SELECT CASE WHEN contains(concat({texts}), chr(0)) THEN 'encoding' END AS reason, * FROM "
-        f"(SELECT {', '.join(map(' AS '.join, zip(cells, CELLS, strict=True)))} FROM {rows})"
+        f"(SELECT {', '.join(map(' AS '.join, zip(cells, names, strict=True)))} FROM {rows})"
     )
     for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
         count = len(batch)

@@ -8,6 +8,7 @@ from typing import Final
 
 from setanon_core.errors import MalformedInputError
 from setanon_dagster.sources.cell_batch import (
+    CELLS,
     CellBatch,
     missing_columns,
     names_any_column,
@@ -97,7 +98,7 @@ def detect_layout(
     widths = _count_widths(head)
     first = next((record for record in head if not record.is_blank), None)
     if first is None:
-        return ColumnLayout(0, (0, 0, 0)), False
+        return ColumnLayout(0, (0,) * (len(CELLS) + len(source.attribute_columns))), False
     names = first.cells or []
     header = source.header
     if header is None:

@@ -100,6 +100,13 @@ def local_to_utc(moment: str, timezone: str) -> str:
     return moment if timezone == UTC else _to_utc(f"timezone({_literal(timezone)}, {moment})")
 
 
+def in_timezone(moment: str, timezone: str) -> str:
+    """SQL for a UTC timestamp as the time of a clock in this time zone."""
+    if timezone == UTC:
+        return moment
+    return f"timezone({_literal(timezone)}, timezone('UTC', {moment}))"
+
+
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 

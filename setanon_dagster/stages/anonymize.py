@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from setanon_core.attributes.agree import agree_on_attributes
 from setanon_core.columns.arrays import (
     Ints,
     earlier_occurrences,
@@ -22,6 +23,7 @@ from setanon_core.columns.narrow import narrow, widen
 from setanon_core.columns.users import user_ranks
 from setanon_core.edits import EditCounts, edit_batches
 from setanon_core.keywords.stored_queries import StoredQueries
+from setanon_core.model.attributes import Attributes
 from setanon_core.model.groups import WITHDRAWN, Anonymized
 from setanon_core.model.queries import Keywords, Queries
 from setanon_core.params import ReleaseParams
@@ -100,7 +102,7 @@ def anonymize_clusters(
     published = narrow(np.flatnonzero(grouping.labels != WITHDRAWN), len(grouping.labels))
     return AnonymizedClusters(
         threads=reader_of_tables(
-            pa.schema({"thread": pa.int64(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}),
+            published_schema(params),
             prefetch(rows.tables()),
         ),
         ledger=reader_of_tables(LEDGER, prefetch(_ledger_rows(published, threads))),
@@ -110,6 +112,13 @@ def anonymize_clusters(
         groups=len(grouping.centers),
         smallest_group=smallest_group(grouping.labels, threads.owners),
     )
+
+
+def published_schema(params: ReleaseParams) -> pa.Schema:
+    """The columns of the published rows, with thread number and group in place of the thread id."""
+    attributes = dict.fromkeys(params.attribute_names, pa.list_(pa.string()))
+    columns = {"thread": pa.int64(), "group": pa.int64(), **FORMAT_COLUMNS[params.format]}
+    return pa.schema(columns | attributes)
 
 
 class _GroupedThreads(NamedTuple):
@@ -126,6 +135,8 @@ class _GroupedThreads(NamedTuple):
 
     n_keywords: int
     """Keywords of all threads."""
+
+    attributes: Attributes | None
 
 
 def _group_threads(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThreads:
@@ -146,12 +157,13 @@ def _group_threads(clusters: StoredClusters, params: ReleaseParams) -> _GroupedT
         threads.records.users,
         pa.array(threads.users, pa.string()),
         len(threads.records.items),
+        threads.attributes,
     )
 
 
 def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThreads:
     """Load the threads into narrow columns and files, and group them place by place."""
-    typed, keywords, records, users, stored = load_large(clusters, params)
+    typed, keywords, records, users, stored, attributes = load_large(clusters, params)
     places = (Places(*part.take()) for part in stored)
     n_keywords = len(records.items)
     # The grouping numbers the users by itself; these numbers are needed after it.
@@ -165,7 +177,9 @@ def _group_large(clusters: StoredClusters, params: ReleaseParams) -> _GroupedThr
     del prepared
     trim_memory()
     (owners,) = stored_owners.take()
-    return _GroupedThreads(grouping, typed, keywords, owners, users, n_keywords)
+    if attributes is not None:
+        grouping = agree_on_attributes(grouping, attributes, owners)
+    return _GroupedThreads(grouping, typed, keywords, owners, users, n_keywords, attributes)
 
 
 def smallest_group(labels: Ints, users: Ints) -> int:
@@ -200,13 +214,32 @@ class _EditedRows:
             else:
                 row_threads = queries.threads
                 columns = _query_texts(queries, vocabulary)
-            yield pa.table({"thread": row_threads, "group": labels[row_threads], **columns})
+            groups = labels[row_threads]
+            columns |= _attribute_lists(groups, self.threads)
+            yield pa.table({"thread": row_threads, "group": groups, **columns})
 
     def cost(self) -> pa.Table:
         """The cost report of the rows that were made."""
         n_threads, n_keywords = len(self.grouping.labels), self.threads.n_keywords
         cost = cost_of_release(n_threads, n_keywords, self.grouping, self.counts.respellings)
         return cost_table([edited_cost(cost, self.params, self.counts)], self.params)
+
+
+def _attribute_lists(groups: Ints, threads: _GroupedThreads) -> dict[str, object]:
+    """For each attribute, the values of the group of each row."""
+    attributes, values = threads.attributes, threads.grouping.attribute_values
+    if attributes is None or values is None:
+        return {}
+    of_rows = values.take(groups)
+    kinds, rows = attributes.attribute[of_rows.items], of_rows.rows
+    columns: dict[str, object] = {}
+    for kind, name in enumerate(attributes.names):
+        first = int(np.searchsorted(attributes.attribute, kind))
+        stop = int(np.searchsorted(attributes.attribute, kind, side="right"))
+        texts = pa.array(attributes.texts[first:stop], pa.string())
+        numbers = pa.array(of_rows.items[kinds == kind] - first)
+        columns[name] = list_column(rows[kinds == kind], len(groups), texts.take(numbers))
+    return columns
 
 
 def _query_texts(queries: Queries, vocabulary: pa.Array) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Sections 5.2 and 5.3: keywords, items, cluster keys and place of each thread."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from setanon_dagster.stages.place_clusters import (
     place_table,
     same_place,
 )
+from setanon_dagster.storage.attribute_columns import attributes_of, stage_column
 
 KEY_SIZES: Final = (4, 3, 2, 1)
 """Min-Hashes per cluster key; a thread has one key for each p."""
@@ -54,7 +56,9 @@ NAME: Final = pa.field("name", pa.string())
 
 def clusters_table(threads: pa.Table, params: ReleaseParams) -> pa.Table:
     """Clusters of a complete table of threads, which is ordered by thread and position."""
-    return place_table(tokenize_threads(threads, params.tokenizer, params.identity), params)
+    return place_table(
+        tokenize_threads(threads, params.tokenizer, params.identity, params.attribute_names), params
+    )
 
 
 def clusters_stream(engine: Engine, threads: Any, params: ReleaseParams) -> Any:  # noqa: ANN401
@@ -62,12 +66,22 @@ def clusters_stream(engine: Engine, threads: Any, params: ReleaseParams) -> Any:
 
     They are equal to `clusters_table` except for the places of a large log: see `place_clusters`.
     """
+    attributes = params.attribute_names
+    columns = "".join(f", {stage_column(name)}" for name in attributes)
     return engine.group_map(
-        engine.sql('SELECT thread, "user", query, "position" FROM threads', threads=threads),
+        engine.sql(
+            f'SELECT thread, "user", query, "position"{columns} FROM threads',  # noqa: S608 - checked names
+            threads=threads,
+        ),
         "thread",
         "position",
-        partial(tokenize_threads, tokenizer=params.tokenizer, identity=params.identity),
-        SCHEMA,
+        partial(
+            tokenize_threads,
+            tokenizer=params.tokenizer,
+            identity=params.identity,
+            attributes=attributes,
+        ),
+        clusters_schema(attributes),
         presorted=True,
         step="clusters",
     )
@@ -80,11 +94,22 @@ def basket_clusters_table(raw: pa.Table) -> pa.Table:
     owners = pa.array(threads.users, pa.string()).take(pa.array(threads.records.users))
     vocabulary = pa.array(threads.keywords.vocabulary, pa.string())
     table = _add_items_and_keys(np.arange(len(owners)), owners, threads.typed, vocabulary, "exact")
-    return table.add_column(2, NAME, pa.array(threads.names, pa.string()))
+    table = table.add_column(2, NAME, pa.array(threads.names, pa.string()))
+    rows, _ = encode_sorted(raw["record"])  # threads are in the order of their names
+    return _add_attributes(table, raw, rows, attributes_of(raw.column_names))
+
+
+def clusters_schema(attributes: Sequence[str]) -> pa.Schema:
+    """The columns of clusters with these attributes; a thread has a sorted list of values."""
+    columns = [pa.field(stage_column(name), pa.list_(pa.string())) for name in attributes]
+    return pa.schema([*SCHEMA, *columns])
 
 
 def tokenize_threads(
-    threads: pa.Table, tokenizer: Tokenizer | None, identity: Identity
+    threads: pa.Table,
+    tokenizer: Tokenizer | None,
+    identity: Identity,
+    attributes: Sequence[str] = (),
 ) -> pa.Table:
     """Clusters of complete threads; the row of a thread does not depend on other threads."""
     thread = threads["thread"].to_numpy()
@@ -95,7 +120,23 @@ def tokenize_threads(
     row = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(thread)))
     typed = Queries(words[concat_ranges(offsets[texts], lengths)], offsets_of(lengths), row)
     users = threads["user"].take(pa.array(starts)).combine_chunks()
-    return _add_items_and_keys(thread[starts], users, typed, vocabulary, identity)
+    table = _add_items_and_keys(thread[starts], users, typed, vocabulary, identity)
+    return _add_attributes(table, threads, row, attributes)
+
+
+def _add_attributes(
+    table: pa.Table, source: pa.Table, row: Ints, attributes: Sequence[str]
+) -> pa.Table:
+    """Append the distinct values of each attribute; `row` is the cluster of each source row."""
+    for name in attributes:
+        column = source[stage_column(name)]
+        known = pc.is_valid(column).to_numpy()
+        values, texts = encode_sorted(column.filter(pc.is_valid(column)))
+        width = max(len(texts), 1)
+        rows, numbers = np.divmod(sorted_unique(row[known] * width + values), width)
+        lists = list_column(rows, len(table), texts.take(pa.array(numbers)))
+        table = table.append_column(stage_column(name), lists)
+    return table
 
 
 def cluster_counts(clusters: DuckDBPyRelation, p: int) -> dict[str, int | float]:

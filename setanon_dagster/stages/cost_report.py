@@ -8,12 +8,17 @@ import pyarrow as pa
 
 from setanon_core.model.publication import ReleaseCost
 from setanon_core.params import ReleaseParams
+from setanon_dagster.storage.attribute_columns import stage_column
 
 TOTAL: Final = "total"
 """`round` of the last row of a cost report; the rows before it are the rounds."""
 
 QUERY_COUNTS: Final = ("query_rows", "true_query_rows")
 """Columns that count queries."""
+
+ATTRIBUTE_COUNTS: Final = ("total", "additions", "deletions")
+"""Columns of each attribute: values before the release, and their edits, which are not part of the
+costs of the keywords."""
 
 
 def cost_table(costs: Iterable[ReleaseCost], params: ReleaseParams) -> pa.Table:
@@ -40,4 +45,9 @@ def _cost_rows(cost: ReleaseCost) -> Iterator[dict[str, str | int | float]]:
             "lower_bound": certificate.lower_bound,
             "factor": replace(certificate, cost=flips).factor,
             "retained": 1 - flips.total / max(cost.keywords, 1),
+            **{
+                f"{stage_column(each.name)}_{count}": getattr(each, count)
+                for each in cost.attributes
+                for count in ATTRIBUTE_COUNTS
+            },
         }

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from setanon_core.attributes.encode import encode_attributes
 from setanon_core.columns.arrays import Ints, offsets_of
 from setanon_core.columns.narrow import narrow, narrow_records, number_by_appearance
 from setanon_core.columns.records import Records
@@ -18,6 +19,7 @@ from setanon_core.keywords.encode_threads import (
 )
 from setanon_core.keywords.identity import items_of
 from setanon_core.keywords.stored_queries import StoredQueries
+from setanon_core.model.attributes import Attributes
 from setanon_core.model.queries import Keywords
 from setanon_core.params import ReleaseParams
 from setanon_core.runtime.column_files import StoredColumns, store_columns
@@ -25,9 +27,11 @@ from setanon_core.runtime.progress import report_progress
 from setanon_dagster.stages.arrow import TextColumn
 from setanon_dagster.stages.load_threads import (
     COLUMNS,
+    AttributeReader,
     StoredClusters,
     read_batches,
     row_count,
+    stored_columns,
 )
 from setanon_dagster.stages.place_clusters import COLUMNS as PLACE_COLUMNS
 from setanon_dagster.stages.place_clusters import read_places
@@ -48,6 +52,8 @@ class LargeThreads(NamedTuple):
     places: list[StoredColumns]
     """The places of the threads of each batch."""
 
+    attributes: Attributes | None
+
 
 def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
     """Read the threads batch by batch, then number words, items and users.
@@ -58,11 +64,13 @@ def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
     words, users = TextColumn(), TextColumn()
     lengths: list[StoredColumns] = []
     places: list[StoredColumns] = []
+    values = AttributeReader(stored_columns(clusters))
     total = row_count(clusters)
     read = 0
     for batch in prefetch(read_batches(clusters, (*COLUMNS, *PLACE_COLUMNS))):
         words.append(pc.list_flatten(batch.column("words")))
         users.append(batch.column("user"))
+        values.append(batch)
         counts = pc.list_value_length(batch.column("lengths")).to_numpy()
         places.append(store_columns(*read_places(batch)))
         lengths.append(store_columns(counts, pc.list_flatten(batch.column("lengths")).to_numpy()))
@@ -94,7 +102,9 @@ def load_large(clusters: StoredClusters, params: ReleaseParams) -> LargeThreads:
     records = narrow_records(Records.from_checked_sets(sets, users_of_threads))
     in_order = names.take(pa.array(codes_by_number))
     keywords = Keywords(vocabulary, item, owners)
-    return LargeThreads(typed, keywords, records, in_order, places)
+    columns = values.columns()
+    attributes = encode_attributes(columns, records.users) if columns else None
+    return LargeThreads(typed, keywords, records, in_order, places, attributes)
 
 
 def _owners(users: TextColumn, total: int) -> tuple[Ints, pa.Array]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyRelation
 
+from setanon_core.attributes.encode import AttributeColumn
 from setanon_core.columns.arrays import Ints, Keys, offsets_of
 from setanon_core.model.queries import Queries, Threads
 from setanon_core.params import ReleaseParams
@@ -15,6 +16,7 @@ from setanon_core.pipeline.build_threads import build_threads
 from setanon_core.runtime.progress import report_progress
 from setanon_dagster.stages.arrow import Int32Column, TextColumn
 from setanon_dagster.stages.clusters import KEY_SIZES
+from setanon_dagster.storage.attribute_columns import attributes_of, stage_column
 from setanon_dagster.storage.batches import prefetch
 
 StoredClusters: TypeAlias = pa.Table | DuckDBPyRelation
@@ -24,7 +26,7 @@ BATCH_THREADS: Final = 122_880
 """Threads read per batch."""
 
 COLUMNS: Final = ("user", "words", "lengths", "name")
-"""Columns to read; the core computes items and keys itself. Only baskets have names."""
+"""Columns to read, beside attributes; the core computes items and keys. Only baskets have names."""
 
 
 def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
@@ -34,6 +36,7 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
     """
     words, users = TextColumn(), TextColumn()
     query_lengths, query_counts = Int32Column(), Int32Column()
+    values = AttributeReader(stored_columns(clusters))
     names: list[str] = []
     total = row_count(clusters)
     for batch in prefetch(read_batches(clusters)):
@@ -41,6 +44,7 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
         query_lengths.append(pc.list_flatten(batch.column("lengths")).to_numpy())
         query_counts.append(pc.list_value_length(batch.column("lengths")).to_numpy())
         users.append(batch.column("user"))
+        values.append(batch)
         if "name" in batch.schema.names:
             names += batch.column("name").to_pylist()
         report_progress("threads read back", len(query_counts.values), total)
@@ -56,9 +60,37 @@ def load_threads(clusters: StoredClusters, params: ReleaseParams) -> Threads:
         vocabulary,
         owners.astype(np.int64),
         user_names,
-        names=names if "name" in _columns(clusters) else None,
+        names=names if "name" in stored_columns(clusters) else None,
         identity=params.identity,
+        attributes=values.columns(),
     )
+
+
+class AttributeReader:
+    """Reads the attributes of threads, batch by batch."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        """Read the attributes among these columns."""
+        self._names = attributes_of(columns)
+        self._texts = {name: TextColumn() for name in self._names}
+        self._counts = {name: Int32Column() for name in self._names}
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add the next threads."""
+        for name in self._names:
+            column = batch.column(stage_column(name))
+            self._texts[name].append(pc.list_flatten(column))
+            self._counts[name].append(pc.fill_null(pc.list_value_length(column), 0).to_numpy())
+
+    def columns(self) -> dict[str, AttributeColumn]:
+        """Threads and values of each attribute. Empties the reader."""
+        columns = {}
+        for name in self._names:
+            texts, values = self._texts[name].encode_all()
+            counts = self._counts[name].values
+            threads = np.repeat(np.arange(len(counts)), counts)
+            columns[name] = AttributeColumn(threads, cast("Ints", values), texts)
+        return columns
 
 
 def load_keys(clusters: StoredClusters, params: ReleaseParams) -> Keys | None:
@@ -70,11 +102,13 @@ def load_keys(clusters: StoredClusters, params: ReleaseParams) -> Keys | None:
     return keys
 
 
-def _columns(clusters: StoredClusters, names: Sequence[str] = COLUMNS) -> list[str]:
+def stored_columns(clusters: StoredClusters, names: Sequence[str] = COLUMNS) -> list[str]:
+    """The columns of these names, and those of attributes, that there are."""
     stored: list[str] = (
         clusters.column_names if isinstance(clusters, pa.Table) else clusters.columns
     )
-    return [name for name in names if name in stored]
+    wanted = (*names, *map(stage_column, attributes_of(stored)))
+    return [name for name in wanted if name in stored]
 
 
 def row_count(clusters: StoredClusters) -> int:
@@ -88,7 +122,7 @@ def read_batches(
     clusters: StoredClusters, names: Sequence[str] = COLUMNS
 ) -> Iterator[pa.RecordBatch]:
     """Batches of the columns of these names that there are, in thread order."""
-    columns = _columns(clusters, names)
+    columns = stored_columns(clusters, names)
     if isinstance(clusters, pa.Table):
         yield from clusters.select(columns).to_batches(BATCH_THREADS)
     else:

@@ -1,5 +1,6 @@
 """Section 5.1: separate the rows of a log into threads."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from setanon_core.threads.separate import MAX_SESSION_QUERIES, separate_threads,
 from setanon_dagster import metadata_keys
 from setanon_dagster.engines.protocol import Engine
 from setanon_dagster.stages.arrow import encode, encode_sorted
+from setanon_dagster.storage.attribute_columns import stage_column
 
 SCHEMA: Final = pa.schema(
     {
@@ -31,7 +33,7 @@ BATCH_ROWS: Final = 122_880
 
 def threads_table(raw: pa.Table, params: ReleaseParams) -> pa.Table:
     """Threads of a complete log (user, time, query), whose rows are in line order."""
-    return separate(raw, params.measure, params.unit)
+    return separate(raw, params.measure, params.unit, params.attribute_names)
 
 
 def threads_stream(engine: Engine, raw: Any, params: ReleaseParams) -> Any:  # noqa: ANN401
@@ -39,12 +41,14 @@ def threads_stream(engine: Engine, raw: Any, params: ReleaseParams) -> Any:  # n
 
     Chunks of users are separated in parallel; threads are numbered by user, then by first query.
     """
+    attributes = params.attribute_names
+    columns = "".join(f", {stage_column(name)}" for name in attributes)
     separated = engine.group_map(
-        engine.sql('SELECT "user", "time", query, line FROM raw_log', raw_log=raw),
+        engine.sql(f'SELECT "user", "time", query, line{columns} FROM raw_log', raw_log=raw),  # noqa: S608 - checked names
         "user",
         "time, line",
-        partial(separate, measure=params.measure, unit=params.unit),
-        SCHEMA,
+        partial(separate, measure=params.measure, unit=params.unit, attributes=attributes),
+        threads_schema(attributes),
         max_group_rows=MAX_SESSION_QUERIES,
         step="threads",
     )
@@ -64,11 +68,20 @@ def thread_counts(threads: DuckDBPyRelation) -> dict[str, int | float]:
     }
 
 
-def separate(raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit) -> pa.Table:
+def threads_schema(attributes: Sequence[str]) -> pa.Schema:
+    """The columns of threads with these attributes; a row has one value of each, or none."""
+    columns = [pa.field(stage_column(name), pa.string()) for name in attributes]
+    return pa.schema([*SCHEMA, *columns])
+
+
+def separate(
+    raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit, attributes: Sequence[str] = ()
+) -> pa.Table:
     """Separate complete sessions into threads, numbered from 0 and ordered by number.
 
     With another unit, each session or each query takes the place of a thread.
     """
+    schema = threads_schema(attributes)
     users, user_names = encode_sorted(raw["user"])
     texts, distinct_texts = encode(raw["query"])
     times = pc.cast(raw["time"], pa.int64()).to_numpy()
@@ -87,6 +100,7 @@ def separate(raw: pa.Table, measure: SimilarityMeasure | None, unit: Unit) -> pa
             pa.array(times[rows]).cast(SCHEMA.field("time").type),
             position[start : start + BATCH_ROWS],
             distinct_texts.take(pa.array(texts[rows])),
+            *(raw[stage_column(name)].take(pa.array(rows)) for name in attributes),
         ]
-        tables.append(pa.table(columns, schema=SCHEMA))
-    return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
+        tables.append(pa.table(columns, schema=schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
