@@ -167,6 +167,7 @@ def _read(
         connection=connection,
         user_names=config.user_names,
         timezone=config.timezone,
+        attributes=config.attributes,
     )
     if upstream is None:
         return read(config.source)
@@ -304,6 +305,7 @@ def _release_asset(config: ReleaseConfig, specs: Specs) -> dg.AssetsDefinition:
                     k=config.k,
                     min_owners=config.min_owners,
                     format=config.format,
+                    attributes=config.attribute_names,
                     parameters=config.certified_parameters(),
                     user_names=config.user_names,
                     approval=config.approval,

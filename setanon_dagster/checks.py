@@ -51,6 +51,7 @@ def build_checks(  # noqa: PLR0913 - parameters, each by name
     k: int,
     min_owners: int | None = None,
     format: Format = "queries",  # noqa: A002 - the name of the parameter everywhere
+    attributes: tuple[str, ...] = (),
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     docs: Path | None = None,
     name: str = "setanon",
@@ -68,6 +69,7 @@ def build_checks(  # noqa: PLR0913 - parameters, each by name
         k=k,
         min_owners=Params(k, min_owners=min_owners).required_owners,
         format=format,
+        attributes=attributes,
         may_be_empty=partitions_def is not None,
     )
     values = {"k": k, "min_owners": promises.min_owners, "format": format}

@@ -8,6 +8,7 @@ from secrets import token_bytes
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
 
+from setanon_core.attribute_names import Attribute
 from setanon_core.errors import InvalidParameterError
 from setanon_core.params import PublishedParams, ReleaseParams
 from setanon_core.pipeline.baskets import require_no_unit
@@ -205,7 +206,16 @@ class ReleaseConfig(PublishedParams):
 
     def certified_parameters(self) -> dict[str, str | int | float | None]:
         """The parameters that a certificate states: no path, no secret."""
-        return dict(sorted(self._published().items())) | {"similarity": self.similarity}
+        published = self._published()
+        del published["attributes"]
+        if self.attributes:
+            # Names only: the columns of the source are no concern of readers.
+            published["attributes"] = ", ".join(self.attribute_names)
+        if self.source.kind == "log" and any(
+            Attribute.parse(each).is_of_time for each in self.attributes
+        ):
+            published["timezone"] = self.timezone
+        return dict(sorted(published.items())) | {"similarity": self.similarity}
 
     @property
     def folder(self) -> Path:

@@ -53,6 +53,7 @@ def build_setanon_definitions(
             k=config.k,
             min_owners=config.min_owners,
             format=config.format,
+            attributes=config.attribute_names,
             partitions_def=partitions_definition(config),
             docs=config.data_docs,
             name=config.name,

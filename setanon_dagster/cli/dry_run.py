@@ -20,7 +20,13 @@ def raw_table(config: ReleaseConfig) -> pa.Table:
     # Rows are private: DuckDB spills into a temporary folder with mode 0700.
     with temporary_folder() as spill:
         connection = connect(temp_folder=spill)
-        read = read_source(config.source, connection=connection, user_names=config.user_names)
+        read = read_source(
+            config.source,
+            connection=connection,
+            user_names=config.user_names,
+            timezone=config.timezone,
+            attributes=config.attributes,
+        )
         lines = describe_lines(read.lines, read.rejected_by_reason, ", ".join(read.encodings))
         print_values(Console(stderr=True), [("lines", lines)])
         return read.accepted.to_arrow_table()

@@ -10,7 +10,7 @@ Complexity: one join and one sort of the published rows; memory of the ledger.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -107,13 +107,15 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
     form: str,
     limits: Limits,
     *,
+    attributes: Sequence[str] = (),
     public: Path,
     private: Path,
 ) -> UnmatchedRows:
     """Write the rows of the stage `threads` to `public`, and those of `ledger` to `private`.
 
-    Both get ids and are sorted by them. The id of a thread depends on its position among the
-    threads of the ledger, and on the key.
+    `attributes` are the columns that follow those of the format. Both get ids and are sorted by
+    them. The id of a thread depends on its position among the threads of the ledger, and on the
+    key.
     """
     with connect(limits["memory"], limits["cores"], limits["spill"]) as connection:
         connection.register("ids", _with_ids(connection, ledger, key))
@@ -124,7 +126,7 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
         write_parquet(entries, private, name="the ledger", connection=connection)
         stage = read_parquet(threads, connection, "anonymized_threads")
         stage.create_view("stage")
-        columns = ", ".join(COLUMNS[form][1:])
+        columns = ", ".join([*COLUMNS[form][1:], *(f'"{name}"' for name in attributes)])
         order = "ids.id, position" if "position" in COLUMNS[form] else "ids.id"
         with redact_engine_errors("anonymized_threads must have the columns of its format"):
             (before,) = stage.aggregate("count(*)").fetchall()[0]

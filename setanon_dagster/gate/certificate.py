@@ -7,7 +7,7 @@ in the threads: equal threads have equal bytes and names on all days.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -24,7 +24,8 @@ from setanon_core.ranges import check_choice
 from setanon_dagster.gate.datasheet import datasheet
 from setanon_dagster.report.wording import round_factor
 from setanon_dagster.sources.loading import REASONS
-from setanon_dagster.stages.cost_report import TOTAL
+from setanon_dagster.stages.cost_report import ATTRIBUTE_COUNTS, TOTAL
+from setanon_dagster.storage.attribute_columns import stage_column
 from setanon_dagster.storage.connection import connect
 from setanon_dagster.storage.engine_errors import redact_engine_errors
 from setanon_dagster.storage.parquet import read_parquet
@@ -42,7 +43,10 @@ EPOCH: Final = "SOURCE_DATE_EPOCH"
 OTHER: Final = "other"
 """Reason of the rejected lines that have none of `REASONS`."""
 
-PARAMETERS: Final = frozenset(each.name for each in fields(PublishedParams)) | {"similarity"}
+PARAMETERS: Final = frozenset(each.name for each in fields(PublishedParams)) | {
+    "similarity",
+    "timezone",
+}
 """Names of the parameters that a certificate may have."""
 
 COSTS: Final = (
@@ -61,8 +65,14 @@ class CertificateFiles:
     sheet: str
 
 
-def published_parameters(
-    parameters: Mapping[str, Plain], k: int, min_owners: int, form: str, user_names: str = "folded"
+def published_parameters(  # noqa: PLR0913 - what is verified
+    parameters: Mapping[str, Plain],
+    k: int,
+    min_owners: int,
+    form: str,
+    *,
+    user_names: str = "folded",
+    attributes: Sequence[str] = (),
 ) -> dict[str, Plain]:
     """The published parameters: those passed in and those that were verified; never a secret."""
     check_choice("format", form, FORMATS)
@@ -79,8 +89,9 @@ def published_parameters(
             "passed. Remove them: they would be published."
         )
     verified: dict[str, Plain] = {"k": k, "min_owners": min_owners, "format": form}
+    verified |= {"attributes": ", ".join(attributes)} if attributes else {}
     # None means the default, as for min_owners.
-    compared = verified | {"user_names": user_names}
+    compared = {"attributes": ""} | verified | {"user_names": user_names}
     differing = [key for key, value in compared.items() if parameters.get(key) not in {None, value}]
     if differing:
         raise InvalidParameterError(
@@ -92,19 +103,25 @@ def published_parameters(
 
 def certified_costs(
     cost: Path | Mapping[str, Plain], parameters: Mapping[str, Plain]
-) -> dict[str, Plain]:
+) -> dict[str, Any]:
     """The costs of the total row for the certified k and method.
 
     `cost` is the cost report, or a mapping with the columns of its total row.
     """
+    text = str(parameters.get("attributes") or "")
+    attributes = text.split(", ") if text else []
+    names = [
+        *COSTS,
+        *(f"{stage_column(each)}_{count}" for each in attributes for count in ATTRIBUTE_COUNTS),
+    ]
     if isinstance(cost, Mapping):
-        rows = [tuple(cost[name] for name in COSTS)] if set(COSTS) <= set(cost) else []
+        rows = [tuple(cost[name] for name in names)] if set(names) <= set(cost) else []
     else:
         with connect() as connection:
             report = read_parquet(cost, connection, "cost_report")
             with redact_engine_errors("cost_report must have the columns of a cost report"):
                 selected = report.select(
-                    *map(duckdb.ColumnExpression, ("k", "method", "round", *COSTS))
+                    *map(duckdb.ColumnExpression, ("k", "method", "round", *names))
                 )
                 rows = [row[3:] for row in selected.fetchall() if _is_total(row, parameters)]
     if len(rows) != 1:
@@ -112,11 +129,23 @@ def certified_costs(
             f"cost must have one total row for this k and method, with {', '.join(COSTS)}; it has "
             f"{len(rows)}."
         )
-    costs = dict(zip(COSTS, rows[0], strict=True))
+    costs: dict[str, Any] = dict(zip(names, rows[0], strict=True))
     # JSON has no infinity: without a lower bound, the factor is null.
     if isinstance(costs["factor"], int | float):
         costs["factor"] = round_factor(costs["factor"]) if isfinite(costs["factor"]) else None
-    return costs
+    return {name: costs[name] for name in COSTS} | _attribute_costs(costs, attributes)
+
+
+def _attribute_costs(costs: Mapping[str, Any], attributes: Sequence[str]) -> dict[str, Any]:
+    """The costs of each attribute under one name, if there are attributes."""
+    if not attributes:
+        return {}
+    of_attributes = {}
+    for each in attributes:
+        counts = {name: costs[f"{stage_column(each)}_{name}"] for name in ATTRIBUTE_COUNTS}
+        edits = counts["additions"] + counts["deletions"]
+        of_attributes[each] = {**counts, "retained": 1 - edits / max(counts["total"], 1)}
+    return {"attributes": of_attributes}
 
 
 def _is_total(row: tuple[Plain, ...], parameters: Mapping[str, Plain]) -> bool:
@@ -192,7 +221,7 @@ def build_certificate(  # noqa: PLR0913 - one argument per part
         "parameters": dict(parameters),
         "rejected": rejected,
         "cost": dict(costs),
-        "verdict": {each.name: getattr(verdict, each.name) for each in fields(FileVerdict)},
+        "verdict": verdict.counts,
         "versions": {"setanon": setanon_version(), "duckdb": version("duckdb")},
     }
 

@@ -78,7 +78,14 @@ def publish(
     k = check_k(spec.k)
     if spec.approval == "none":
         require_key(spec.signing_key, spec.signature)
-    parameters = published_parameters(spec.parameters, k, spec.owners, spec.format, spec.user_names)
+    parameters = published_parameters(
+        spec.parameters,
+        k,
+        spec.owners,
+        spec.format,
+        user_names=spec.user_names,
+        attributes=spec.attributes,
+    )
     series = Series(out, spec.name, spec.part)
     releases = make_folder(out / "releases", 0o755)
     private = make_folder(out / "private", 0o700)
@@ -108,6 +115,7 @@ def publish(
             id_key(secret, parameters, held["clusters"].digest()),
             spec.format,
             limits,
+            attributes=spec.attributes,
             public=staged_public / THREADS,
             private=staged_private / LEDGER,
         )
@@ -122,6 +130,7 @@ def publish(
             format=spec.format,
             words=clusters,
             min_owners=spec.owners,
+            attributes=spec.attributes,
             **limits,
         )
         if parameters.get("combinations") == "typed":
@@ -228,6 +237,7 @@ def _differences_to_source(
             spec.tokenizer or tokenize,
             limits,
             splits_at_blanks=spec.tokenizer is None,
+            attributes=spec.attributes,
         ),
         *spelling_failures(stages, spec.user_names, limits),
     ]

@@ -56,6 +56,9 @@ class ReleaseSpec:
     """None: k."""
 
     format: str = "queries"
+    attributes: tuple[str, ...] = ()
+    """Published columns of the attributes."""
+
     parameters: Mapping[str, Plain] = field(default_factory=dict)
     """Further parameters for the certificate, which is public."""
 

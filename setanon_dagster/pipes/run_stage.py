@@ -44,6 +44,9 @@ def _params(parameters: Mapping[str, Any]) -> ReleaseParams:
     """The parameters of a certificate as those of the core; these stages need no secret."""
     published = dict(parameters)
     measure = EditDistance(relative=published.pop("similarity"))
+    published.pop("timezone", None)
+    if names := published.pop("attributes", ""):
+        published["attributes"] = tuple(names.split(", "))
     return ReleaseParams(**published, measure=measure, secret=token_bytes(32))
 
 

@@ -196,13 +196,17 @@ class ExpectOnlyColumnsOfTheRelease(CountsExpectation):
     """Expect the columns of the format and no other."""
 
     format: Format = pydantic.Field(description="queries, edited or sets.")
-    success_keys = ("format",)
+    attributes: list[str] = pydantic.Field(
+        default_factory=list, description="Published attributes: columns with lists of texts."
+    )
+    success_keys = ("format", "attributes")
     promise = "no_user_or_time_column"
     texts = ("name", "type")
 
     def count_violations(self, batch: pd.DataFrame) -> dict[str, int]:
         """Count unexpected, missing and repeated columns, and those of another type."""
-        allowed = sorted(STAGE_COLUMNS[layout_of(self.format)].items())
+        further = dict.fromkeys(self.attributes, "VARCHAR[]")
+        allowed = sorted({**STAGE_COLUMNS[layout_of(self.format)], **further}.items())
         seen = sorted(zip(batch["name"], batch["type"], strict=True))
         unexpected = sum(column not in allowed for column in seen)
         missing = sum(column not in seen for column in allowed)

@@ -39,5 +39,6 @@ class ReleasePromises:
     k: int
     min_owners: int
     format: Format
+    attributes: tuple[str, ...] = ()
     may_be_empty: bool = False
     """Whether nothing may be left to publish: for partitions only."""

@@ -101,7 +101,9 @@ def _expectations(promises: ReleasePromises) -> dict[str, "Expectation"]:
             min_owners=promises.min_owners
         ),
         "threads_are_unique": custom.ExpectThreadsToBeUniqueAndWellFormed(),
-        "no_user_or_time_column": custom.ExpectOnlyColumnsOfTheRelease(format=promises.format),
+        "no_user_or_time_column": custom.ExpectOnlyColumnsOfTheRelease(
+            format=promises.format, attributes=list(promises.attributes)
+        ),
         "every_row_is_accounted_for": custom.ExpectEveryRowToBeAccountedFor(),
         "edits_match_the_cost_report": custom.ExpectEditsToMatchTheCostReport(),
         "something_is_left": custom.ExpectSomethingToBeLeft(may_be_empty=promises.may_be_empty),

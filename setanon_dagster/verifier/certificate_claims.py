@@ -10,6 +10,8 @@ from typing import Any, Final
 from setanon_dagster.verifier.certificate_schema import schema_faults
 from setanon_dagster.verifier.rounded_counts import (
     ROUNDED_COUNTS,
+    ROUNDED_EDITS,
+    derived_attribute_costs,
     derived_costs,
     is_rounded,
     public_certificate,
@@ -30,6 +32,7 @@ class CertifiedClaims:
     min_owners: int
     digest: str
     format: str
+    attributes: tuple[str, ...]
     certificate: Mapping[str, Any]
     text: bytes
     """The bytes of the certificate, which are signed."""
@@ -42,9 +45,16 @@ class CertifiedClaims:
             int(certificate["min_owners"]),
             certificate["sha256"]["threads.parquet"],
             certificate["format"],
+            certified_attributes(certificate),
             certificate,
             text,
         )
+
+
+def certified_attributes(certificate: Mapping[str, Any]) -> tuple[str, ...]:
+    """The published columns of attributes, in their order; earlier certificates have none."""
+    text = certificate["parameters"].get("attributes", "")
+    return tuple(text.split(", ")) if text else ()
 
 
 def parse_certificate(text: bytes) -> tuple[Mapping[str, Any], list[str]]:
@@ -88,9 +98,19 @@ def claim_failures(certificate: Mapping[str, Any], verdict: FileVerdict) -> list
         {name: cost[name] for name in ROUNDED_COSTS}, verdict.records, verdict.keywords
     )
     wrong_costs = sum(cost[name] != value for name, value in expected.items())
+    differing += _differing_attributes(certificate, verdict)
+    of_attributes = cost.get("attributes", {})
+    published = dict(verdict.attributes)
+    wrong_costs += sum(
+        derived_attribute_costs(each, published.get(name, 0)) != each
+        for name, each in of_attributes.items()
+    )
     exact = sum(not is_rounded(cost[name]) for name in ROUNDED_COSTS) + sum(
         not is_rounded(claimed[name]) and claimed[name] != claimed["records"]
         for name in ROUNDED_COUNTS
+    )
+    exact += sum(
+        not is_rounded(each[name]) for each in of_attributes.values() for name in ROUNDED_EDITS
     )
     rejected = certificate.get("rejected") or {"lines": 0, "reasons": {}}
     lines = [rejected["lines"], *rejected["reasons"].values()]
@@ -109,6 +129,19 @@ def claim_failures(certificate: Mapping[str, Any], verdict: FileVerdict) -> list
         ),
     }
     return [message.format(n) for message, n in messages.items() if n]
+
+
+def _differing_attributes(certificate: Mapping[str, Any], verdict: FileVerdict) -> int:
+    """Count the parts of a certificate that have other attributes than the file, or counts."""
+    names = certified_attributes(certificate)
+    costs, claimed = (certificate[part].get("attributes", {}) for part in ("cost", "verdict"))
+    return sum(
+        (
+            tuple(claimed.items()) != verdict.attributes,
+            tuple(costs) != names,
+            tuple(name for name, _ in verdict.attributes) != names,
+        )
+    )
 
 
 def exact_failures(certificate: Mapping[str, Any], exact: Path) -> list[str]:

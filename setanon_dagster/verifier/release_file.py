@@ -8,10 +8,18 @@ Complexity: three scans of the file, one of the ledger; DuckDB spills to disk wh
 """
 # ruff: noqa: S608 - statements are built from constants, integers and SQL of this package
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from setanon_core.errors import InvalidParameterError
 from setanon_core.ranges import check_choice, check_k
+from setanon_dagster.verifier.attribute_tokens import (
+    attribute_columns,
+    count_attribute_faults,
+    count_values,
+    create_file_view,
+    create_vocabularies,
+)
 from setanon_dagster.verifier.keyword_owners import count_rare_keywords
 from setanon_dagster.verifier.ledger_entries import entries_of_members, match_entries
 from setanon_dagster.verifier.release_format import (
@@ -55,6 +63,7 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
     format: str | None = None,  # noqa: A002 - the name of the parameter everywhere
     words: Path | None = None,
     min_owners: int | None = None,
+    attributes: Sequence[str] = (),
     cores: int | None = None,
     memory: str | None = None,
     spill: Path | None = None,
@@ -65,8 +74,9 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
     as one user: more cannot be checked from the file alone. `format` None is "sets" or "queries",
     depending on the columns; "edited" promises k users for the sets only, and has to be asked for.
     `words` (user, words) has the keywords that each user typed; at least `min_owners` users, by
-    default k, must have typed each keyword. `cores` and `memory` ("4GB") limit DuckDB, which
-    spills into a temporary folder in `spill`.
+    default k, must have typed each keyword. `attributes` are the further columns that the file
+    must have: k users share them, too, and `words` has those of each thread. `cores` and `memory`
+    ("4GB") limit DuckDB, which spills into a temporary folder in `spill`.
     """
     k = check_k(k)
     owners = k if min_owners is None else min_owners
@@ -75,10 +85,12 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
     if format is not None:
         check_choice("format", format, FORMATS)
     with open_connection(cores, memory, spill) as connection:
-        columns = create_view(connection, "file", path)
-        layout, wrong_columns = closest_layout(columns, format and layout_of(format))
-        if not set(RELEASE_COLUMNS[layout]) <= set(columns):
+        columns = create_view(connection, "published_rows", path)
+        further = attribute_columns(attributes)
+        layout, wrong_columns = closest_layout(columns, format and layout_of(format), further)
+        if not {*RELEASE_COLUMNS[layout], *further} <= set(columns):
             return DetailedVerdict(k, 0, 0, 0, 0, 0, wrong_columns=wrong_columns)
+        create_file_view(connection, layout, attributes)
         if ledger is not None:
             create_view(connection, "ledger", ledger)
         with_ledger = ledger is not None
@@ -88,8 +100,12 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
         faults["wrong_columns"] = wrong_columns
         faults["nulls"] += faults.pop("null_sets")
         faults["footer_entries"] = count_footer_entries(connection, path)
+        values = count_values(connection, layout, attributes) if attributes else ()
+        if attributes:
+            faults = _with_attribute_faults(connection, layout, attributes, faults)
         if words is not None:
-            create_view(connection, "vocabularies", words)
+            create_view(connection, "typed_words", words)
+            create_vocabularies(connection, attributes)
             faults["rare_keywords"] = count_rare_keywords(
                 connection, published_keywords(layout), "vocabularies", owners
             )
@@ -103,6 +119,7 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
                 coalesce(sum(threads * len({KEYWORD_LIST[layout]})), 0) AS keywords
                 FROM {groups}""",
         )
+        counts["keywords"] -= sum(n for _, n in values)
         if layout == "queries":
             faults |= _count_lists(connection, k)
             if format != "edited":
@@ -110,7 +127,19 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
                 counts["violations"] = faults["exposed_threads"]
             else:
                 faults["violating_lists"] = 0
-        return DetailedVerdict(k, **counts, **faults, sizes=group_sizes(connection, groups))
+        sizes = group_sizes(connection, groups)
+        return DetailedVerdict(k, **counts, **faults, attributes=values, sizes=sizes)
+
+
+def _with_attribute_faults(
+    connection: Connection, layout: str, attributes: Sequence[str], faults: dict[str, int]
+) -> dict[str, int]:
+    """The faults of a file, with those of its attributes."""
+    found = count_attribute_faults(connection, layout, attributes)
+    for name in ("nulls", "empty_sets"):
+        found[name] += faults[name]
+    # Texts are counted in the rows: the tokens of the view have control characters.
+    return faults | found
 
 
 def _count_lists(connection: Connection, k: int) -> dict[str, int]:

@@ -10,7 +10,7 @@ Guarantee:  a folder is accepted only if it has these files, the certificate mat
 """
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
@@ -141,6 +141,7 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
         ledger,
         format=claims.format,
         min_owners=claims.min_owners,
+        attributes=claims.attributes,
         memory=memory,
         spill=spill,
     )
@@ -153,7 +154,7 @@ def verify_folder(  # noqa: PLR0913 - the folder, what it is compared with, and 
     failures += claim_failures(certificate, verdict)
     unchecked = [] if certificate["versions"]["duckdb"] == duckdb_version() else [NO_BYTES]
     if not unchecked and not verdict.failures:  # other columns cannot be written again
-        failures += _byte_failures(path, memory, spill)
+        failures += _byte_failures(path, claims.attributes, memory, spill)
     failures += digest_failures(folder, certificate, required=bool(keys))
     if data_sheet is not None and certificate["versions"]["setanon"] == version:
         failures += _sheet_failures(folder, certificate, data_sheet)
@@ -233,9 +234,12 @@ def digest_failures(
     return [f"{SHEET} must have the digest of its certificate; the digests differ"]
 
 
-def _byte_failures(path: Path, memory: str | None, spill: Path | None) -> list[str]:
+def _byte_failures(
+    path: Path, attributes: Sequence[str], memory: str | None, spill: Path | None
+) -> list[str]:
     """Compare the file with the bytes that are written for its rows."""
-    return [] if has_written_bytes(path, memory=memory, spill=spill) else [HIDDEN_BYTES]
+    same = has_written_bytes(path, attributes, memory=memory, spill=spill)
+    return [] if same else [HIDDEN_BYTES]
 
 
 def _sheet_failures(folder: Path, certificate: Mapping[str, Any], data_sheet: Sheet) -> list[str]:

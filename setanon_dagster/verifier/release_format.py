@@ -66,10 +66,15 @@ KEYWORD_LIST: Final[Mapping[str, str]] = {
 """Expression for the list of the keywords of a set."""
 
 
-def closest_layout(columns: Columns, layout: str | None = None) -> tuple[str, int]:
-    """Return the layout, by default that with the fewest differing columns, and how many differ."""
+def closest_layout(
+    columns: Columns, layout: str | None = None, attributes: Columns = ()
+) -> tuple[str, int]:
+    """Return the layout, by default that with the fewest differing columns, and how many differ.
+
+    `attributes` are the columns that follow those of the layout.
+    """
     wrong, closest = min(
-        (sum(seen != due for seen, due in zip_longest(columns, expected)), name)
+        (sum(seen != due for seen, due in zip_longest(columns, expected + attributes)), name)
         for name, expected in RELEASE_COLUMNS.items()
         if layout in {None, name}
     )

@@ -25,6 +25,10 @@ ROUNDED_COUNTS: Final = ("exposed_threads", "single_user_threads")
 """Counts of the verdict that are rounded, because they are counted in users."""
 
 
+ROUNDED_EDITS: Final = ("additions", "deletions")
+"""Costs of an attribute that are rounded."""
+
+
 def public_certificate(exact: Mapping[str, Any]) -> dict[str, Any]:
     """The certificate to publish: without exact counts of the source and of users."""
     verdict = exact["verdict"]
@@ -36,8 +40,22 @@ def public_certificate(exact: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **exact,
         **({"rejected": rounded_lines(exact["rejected"])} if "rejected" in exact else {}),
-        "cost": rounded_costs(exact["cost"], records, verdict["keywords"]),
+        "cost": rounded_costs(exact["cost"], records, verdict["keywords"])
+        | _rounded_attributes(exact),
         "verdict": public,
+    }
+
+
+def _rounded_attributes(exact: Mapping[str, Any]) -> dict[str, Any]:
+    """The rounded costs of attributes, if there are any."""
+    if "attributes" not in exact["cost"]:
+        return {}
+    published = exact["verdict"]["attributes"]
+    return {
+        "attributes": {
+            name: _rounded_attribute(costs, published[name])
+            for name, costs in exact["cost"]["attributes"].items()
+        }
     }
 
 
@@ -101,6 +119,31 @@ def rounded_costs(costs: Mapping[str, Any], records: int, keywords: int) -> dict
         for name in ("additions", "deletions", "withdrawals", "respellings")
     }
     return derived_costs(up | {"lower_bound": round_down(costs["lower_bound"])}, records, keywords)
+
+
+def derived_attribute_costs(costs: Mapping[str, Any], published: int) -> dict[str, Any]:
+    """The public costs of an attribute, from two rounded ones and its published values.
+
+    `total` are its values in the source, at most; `retained` is at least.
+    """
+    additions, deletions = costs["additions"], costs["deletions"]
+    fewest_additions = additions - step(additions - 1)
+    retained = (
+        round(1 - (additions + deletions) / (published + deletions - additions), 4)
+        if published > 2 * additions
+        else None
+    )
+    return {
+        "total": max(published - fewest_additions, 0) + deletions,
+        "additions": additions,
+        "deletions": deletions,
+        "retained": retained,
+    }
+
+
+def _rounded_attribute(costs: Mapping[str, Any], published: int) -> dict[str, Any]:
+    edits = {name: round_up(costs[name]) for name in ROUNDED_EDITS}
+    return derived_attribute_costs(edits, published)
 
 
 def derived_costs(rounded: Mapping[str, int], records: int, keywords: int) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """Verdict on a published file: counts of its faults, and messages with these counts."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from setanon_core.model.verdict import Verdict
+
+OF_ATTRIBUTES: Final = ("malformed_values", "differing_values", "attributes")
+"""Counts that only releases with attributes have."""
 
 
 def _fault(sentence: str) -> Any:  # noqa: ANN401 - as `dataclasses.field`
@@ -64,9 +67,26 @@ class FileVerdict(Verdict):
         "the ledger must have one entry per thread; {} threads have more"
     )
     null_entries: int = _fault("the ledger must have no null; {} rows have one")
+    malformed_values: int = _fault(
+        "values of attributes must be sorted, without duplicates and control characters, and not "
+        "empty; {} rows differ"
+    )
+    differing_values: int = _fault(
+        "all rows of a thread must have the same values of its attributes; {} differ"
+    )
     rare_keywords: int = _fault(
         "at least min_owners users must have typed each keyword; {} have fewer"
     )
+    attributes: tuple[tuple[str, int], ...] = ()
+    """Published values of each attribute, each counted once per thread."""
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """All counts by name; those of attributes only if there are attributes."""
+        counts = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        for name in OF_ATTRIBUTES if not self.attributes else ():
+            del counts[name]
+        return counts | ({"attributes": dict(self.attributes)} if self.attributes else {})
 
     @property
     def ok(self) -> bool:

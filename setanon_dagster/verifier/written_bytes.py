@@ -9,6 +9,7 @@ Complexity: one scan of the file, and a temporary copy of it.
 """
 # ruff: noqa: S608 - statements are built from constants and from names of columns
 
+from collections.abc import Sequence
 from glob import escape
 from hashlib import file_digest
 from pathlib import Path
@@ -34,7 +35,13 @@ OPTIONAL: Final = {
 """Expressions for the columns of a verified file that DuckDB does not know to be without nulls."""
 
 
-def has_written_bytes(path: Path, *, memory: str | None = None, spill: Path | None = None) -> bool:
+def has_written_bytes(
+    path: Path,
+    attributes: Sequence[str] = (),
+    *,
+    memory: str | None = None,
+    spill: Path | None = None,
+) -> bool:
     """Whether a Parquet file, whose rows are those of a release, has the bytes written for them.
 
     The temporary copy is in `spill`, or in the system's temporary folder.
@@ -49,10 +56,13 @@ def has_written_bytes(path: Path, *, memory: str | None = None, spill: Path | No
             connection, f"SELECT name, repetition_type FROM parquet_schema({source})"
         )
         # DuckDB declares a column without nulls as required if it knows that there are none.
+        # No verified list has an empty value.
+        optional = OPTIONAL | {f'"{name}"': f"nullif(\"{name}\", [''])" for name in attributes}
+        names = {name: name for name in OPTIONAL} | {name: f'"{name}"' for name in attributes}
         columns = (
-            f"{OPTIONAL[name]} AS {name}" if repetition == "OPTIONAL" else name
+            f"{optional[names[name]]} AS {names[name]}" if repetition == "OPTIONAL" else names[name]
             for name, repetition in types
-            if name in OPTIONAL
+            if name in names
         )
         rows = f"read_parquet({source}, hive_partitioning=false)"
         execute(
