@@ -21,6 +21,7 @@ from setanon_dagster.cli.options import (
     k_option,
     parameter_options,
     parse_ks,
+    parse_list,
 )
 from setanon_dagster.cli.summary import (
     print_line,
@@ -82,6 +83,13 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
     type=click.Choice(FORMATS),
     help="Format of a single file; default: queries or sets, depending on its columns.",
 )
+@click.option(
+    "--attributes",
+    default="",
+    callback=parse_list,
+    metavar="LIST",
+    help="Attributes of a single file, such as week,hour: its further columns.",
+)
 @click.option("--ledger", type=FILE, help="The private ledger: count users instead of threads.")
 @click.option(
     "--private",
@@ -98,10 +106,11 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
     help="Public key of the publisher, an Ed25519 key in PEM: the release must be signed with it. "
     "Given several times, with one of them.",
 )
-def verify(  # noqa: PLR0913 - one parameter per option
+def verify(  # noqa: PLR0913, PLR0917 - one parameter per option
     file: Path,
     k: int | None,
     form: str | None,
+    attributes: tuple[str, ...],
     ledger: Path | None,
     private: Path | None,
     *,
@@ -116,7 +125,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     """
     from setanon_dagster.cli.verify import Options, verify_path
 
-    verify_path(file, Options(k, form, ledger, private, keys))
+    verify_path(file, Options(k, form, ledger, private, keys, attributes))
 
 
 @main.command()
@@ -220,14 +229,14 @@ def sweep(
     SOURCE is read as by setanon release. Prints one line per k: the share of keywords retained,
     the numbers of edits, and the factor: cost divided by a lower bound of the least possible cost.
     """
-    from setanon_dagster.cli.sweep import HEADER, format_row, plot, sweep_rows, write_csv
+    from setanon_dagster.cli.sweep import format_header, format_row, plot, sweep_rows, write_csv
 
     config = config_of(source, "", {**options, "k": ks[0]})
     configs = [replace(config, method=each) for each in ("best", "paper")] if compare else [config]
     rows: list[Any] = []
     for row in sweep_rows(configs, ks):
         if not rows:  # Not before: the source may be refused.
-            print_line(Console(), HEADER, "bold")
+            print_line(Console(), format_header(row), "bold")
         rows.append(row)
         print_line(Console(), format_row(row))
     if out is not None:

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NOT_OPTIONS: Final = frozenset(
     # Arguments of the commands, and the Dagster-only parameters.
-    {"uri", "source", "out", "upstream", "partition", "start", "timezone", "cron", "owners"}
+    {"uri", "source", "out", "upstream", "partition", "start", "cron", "owners"}
     | {"spark_settings", "spark_submit", "in_process"}
 )
 
@@ -108,9 +108,17 @@ def _option(owner: type, parameter: Parameter, **changes: Any) -> Callable[[F], 
         settings |= {"callback": _parse_column, "metavar": "NAME|POSITION"}
     elif isinstance(parameter.range, DelimiterRange):
         settings |= {"callback": _parse_delimiter, "metavar": "CHARACTER"}
+    elif tuple in parameter.types:
+        settings |= {"callback": parse_list, "default": "", "metavar": "LIST"}
+        settings["show_default"] = False
     else:
         settings["type"] = parameter.types[0]
     return click.option(flag, name, **{**settings, **changes})
+
+
+def parse_list(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    """Split a list at commas, such as week,hour."""
+    return tuple(each.strip() for each in value.split(",")) if value.strip() else ()
 
 
 def _parse_column(_: click.Context, param: click.Parameter, value: object) -> object:

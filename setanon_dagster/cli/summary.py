@@ -91,6 +91,9 @@ def _costs(
         yield name, f"{cost[name]:,}"
     yield "retained", f"{cost['retained']:.1%} of {cost['keywords']:,} {words}"
     yield "factor", _factor(cost["factor"])
+    for name, each in cost.get("attributes", {}).items():
+        share = f"{each['retained']:.1%} of {each['total']:,} values retained"
+        yield name, f"{share}, {each['additions']:,} added, {each['deletions']:,} deleted"
 
 
 def _factor(factor: float | None) -> str:

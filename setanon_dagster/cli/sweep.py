@@ -11,17 +11,20 @@ from setanon_dagster.cli.dry_run import cluster_source
 from setanon_dagster.config import ReleaseConfig
 from setanon_dagster.report.comparison import sweep_totals
 from setanon_dagster.report.wording import factor_text, round_factor
+from setanon_dagster.stages.cost_report import ATTRIBUTE_COUNTS
 from setanon_dagster.stages.load_threads import load_threads
+from setanon_dagster.storage.attribute_columns import attributes_of, stage_column
 
 Row = Mapping[str, Any]
+
+TOTAL: Final = f"_{ATTRIBUTE_COUNTS[0]}"
+"""Ends the name of the column of an attribute that has its number of values."""
 
 WIDTHS: Final[Mapping[str, int]] = {
     "k": 4, "method": 7, "retained": 9, "additions": 11, "deletions": 11, "withdrawals": 11,
     "respellings": 11, "factor": 8,
 }  # fmt: skip
 """Printed columns of a cost report, and their widths."""
-
-HEADER: Final = " ".join(f"{name:>{width}}" for name, width in WIDTHS.items())
 
 
 class FigureError(SetanonError):
@@ -36,9 +39,31 @@ def sweep_rows(configs: Sequence[ReleaseConfig], ks: Sequence[int]) -> Iterator[
     yield from sweep_totals(threads, methods, ks)
 
 
+def format_header(row: Row) -> str:
+    """The names of the columns of a row; below those of attributes is the share retained."""
+    return " ".join(f"{name:>{width}}" for name, width in _widths(row).items())
+
+
 def format_row(row: Row) -> str:
     """One line of text, below the header."""
-    return " ".join(f"{_cell(name, row[name]):>{width}}" for name, width in WIDTHS.items())
+    cells = {
+        name: _cell(name, row[name]) if name in WIDTHS else _retained(row, name)
+        for name in _widths(row)
+    }
+    return " ".join(f"{cells[name]:>{width}}" for name, width in _widths(row).items())
+
+
+def _widths(row: Row) -> dict[str, int]:
+    """The printed columns of a row, and their widths."""
+    counted = [name.removesuffix(TOTAL) for name in row if name.endswith(TOTAL)]
+    return {**WIDTHS, **{name: max(len(name), 8) for name in attributes_of(counted)}}
+
+
+def _retained(row: Row, attribute: str) -> str:
+    total, added, deleted = (
+        row[f"{stage_column(attribute)}_{count}"] for count in ATTRIBUTE_COUNTS
+    )
+    return f"{1 - (added + deleted) / max(total, 1):.1%}"
 
 
 def _cell(name: str, value: float | str) -> str:

@@ -37,6 +37,7 @@ class Options:
     ledger: Path | None = None
     private: Path | None = None
     keys: tuple[Path, ...] = ()
+    attributes: tuple[str, ...] = ()
 
 
 def verify_path(path: Path, options: Options) -> None:
@@ -144,7 +145,9 @@ def _verify_single_file(path: Path, options: Options) -> FolderVerdict:
         )
     private = options.private
     ledger = options.ledger if private is None else private / LEDGER
-    verdict = verify_file(path, options.k, ledger, format=options.form)
+    verdict = verify_file(
+        path, options.k, ledger, format=options.form, attributes=options.attributes
+    )
     failures = verdict.failures
     if not verdict.records:
         failures = failures or ["the file must have at least one thread; it has none"]

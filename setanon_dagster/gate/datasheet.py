@@ -27,7 +27,7 @@ Thread ids are hashes under a secret key. Rows are sorted by them, so their orde
 
 - {promise}
 - {owners}
-{typed}- The files contain no user, time or click of the source, and not its order.
+{typed}- {absent}
 
 A verifier that shares no code with the anonymizer has checked this file.
 
@@ -43,7 +43,7 @@ and deleting keywords.{replaced}
 
 ## What was removed
 
-Everything in the source except the keywords: users, times, clicks, and the order of its lines.
+{removed}
 Keywords that too few {unit}s share were deleted. Threads without remaining keywords were withdrawn.
 
 | | |
@@ -54,7 +54,7 @@ Keywords that too few {unit}s share were deleted. Threads without remaining keyw
 | keywords deleted, including those of withdrawn threads | fewer than {deletions} |
 | keywords added | fewer than {additions} |
 | keywords published in the spelling of other {unit}s | fewer than {respellings} |
-{rejected}| share of keywords retained, minus the added ones | {retained} |
+{edits}{rejected}| share of keywords retained, minus the added ones | {retained} |
 | lower bound: every release with this k deletes and adds at least | {lower_bound} |
 | deleted and added keywords divided by the lower bound | {factor} |
 
@@ -147,6 +147,26 @@ _LINKS: Final = {
     "query": "An attacker may be able to link several queries of one user.",
 }
 
+_ABSENT: Final = "The files contain no user, time or click of the source, and not its order."
+_ABSENT_BESIDE: Final = (
+    "The files contain keywords and {names} of the source, and nothing else: no user, no exact\n"
+    "  time, and not its order."
+)
+_REMOVED: Final = (
+    "Everything in the source except the keywords: users, times, clicks, and the order of its "
+    "lines."
+)
+_REMOVED_EXCEPT: Final = (
+    "Everything in the source except the keywords and the attributes {names}: users, exact times,\n"
+    "other columns, and the order of its lines. Values on which a group does not agree were\n"
+    "deleted."
+)
+_SHARED_VALUES: Final = (
+    "\n  The same users share the values of {names}: all that is published of a thread.\n"
+    "- The values of a thread are those of most users of its group: some were added."
+)
+"""Sentences about attributes, which are published beside the keywords."""
+
 _TYPED: Final = (
     "- At least {k} {unit}s of the source have each set whole, each of them in one thread.\n"
 )
@@ -164,10 +184,15 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
     digest = certificate["sha256"]["threads.parquet"]
     typed = parameters.get("combinations") == "typed"
     limits = {"retained": "at least "}
+    values = verdict.get("attributes", {})
+    names = ", ".join(values)
     return _SHEET.format(
         name=name,
         kind=_KINDS[form],
-        columns=_COLUMNS[form],
+        columns=_COLUMNS[form] + "".join(f", `{name}` (sorted values)" for name in values),
+        absent=_ABSENT_BESIDE.format(names=names) if values else _ABSENT,
+        removed=_REMOVED_EXCEPT.format(names=names) if values else _REMOVED,
+        edits=_attribute_rows(cost.get("attributes", {})),
         traces=_TRACES[form],
         thread=_THREADS[parameters.get("unit", "thread")],
         links=_LINKS[parameters.get("unit", "thread")],
@@ -179,7 +204,8 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         warning=_warning(certificate),
         shared=_SHARED[form],
         replaced=_REPLACED.format(k=k, unit=unit) if form == "queries" else "",
-        promise=_PROMISES[unit].format(k=k, whole=_WHOLE[form]),
+        promise=_PROMISES[unit].format(k=k, whole=_WHOLE[form])
+        + (_SHARED_VALUES.format(names=names) if values else ""),
         owners=f"At least {owners} {unit}s of the source have each keyword."
         if owners
         else f"Keywords of few {unit}s may be included: `min_owners` was 0.",
@@ -197,8 +223,19 @@ def datasheet(name: str, certificate: Mapping[str, Any]) -> str:
         **{
             label: _cell(value) if value is None else limits.get(label, "") + _cell(value)
             for label, value in cost.items()
-            if label != "factor"
+            if label not in {"factor", "attributes"}
         },
+    )
+
+
+def _attribute_rows(costs: Mapping[str, Mapping[str, Any]]) -> str:
+    """Rows of the table: the values of attributes, and their edits."""
+    return "".join(
+        f"| values of {name} in the source | at most {each['total']} |\n"
+        f"| values of {name} deleted, including those of withdrawn threads "
+        f"| fewer than {each['deletions']} |\n"
+        f"| values of {name} added | fewer than {each['additions']} |\n"
+        for name, each in costs.items()
     )
 
 
