@@ -68,6 +68,7 @@ def write_release_report(
                 certificate["format"],
                 config.upstream or config.source.name,
                 read_source_counts(files["rejected_rows"]),
+                attributes=config.attribute_names,
             ),
             personal=find_personal_words(connection, config.k)
             if raw is not None or count_threads(connection) <= MAX_THREADS

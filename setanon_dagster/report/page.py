@@ -71,7 +71,12 @@ def page(report: Report) -> str:
         most_listed=LISTED,
         figures=dict.fromkeys(FIGURES) | {each.name: each for each in _figures(report)},
         promised=promised(
-            unit, k, certificate["min_owners"], form=certificate["format"], typed=typed
+            unit,
+            k,
+            certificate["min_owners"],
+            form=certificate["format"],
+            typed=typed,
+            attributes=parameters.get("attributes", ""),
         ),
         shared="list of queries" if certificate["format"] == "queries" else "set",
         warning=exposure_warning(report.verdict, k, unit)

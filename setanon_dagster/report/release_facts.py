@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from setanon_dagster.quality.release_tables import STAGE_ROWS
 from setanon_dagster.sources.source_counts import SourceCounts
+from setanon_dagster.verifier.attribute_tokens import create_file_view
 from setanon_dagster.verifier.release_format import layout_of, sorted_thread_spellings
 
 RAW: Final = "raw"
@@ -58,9 +59,17 @@ class ReleaseFacts:
 
 
 def read_facts(
-    connection: DuckDBPyConnection, form: str, source: str, counts: SourceCounts | None
+    connection: DuckDBPyConnection,
+    form: str,
+    source: str,
+    counts: SourceCounts | None,
+    *,
+    attributes: Sequence[str] = (),
 ) -> ReleaseFacts:
-    """Count the facts; `connection` is of `open_stages`, with the source as the view `raw`."""
+    """Count the facts; `connection` is of `open_stages`, with the source as the view `raw`.
+
+    With attributes, a list of queries is shared by those who have the same values, too.
+    """
     columns = connection.view(RAW).columns
     person = "user" if "user" in columns else "record"
     times = "min(time), max(time)" if "time" in columns else "NULL, NULL"
@@ -75,19 +84,23 @@ def read_facts(
         people=people,
         rows=rows,
         published_rows=published,
-        sharing=_sharing(connection, form),
+        sharing=_sharing(connection, form, attributes),
         first=first,
         last=last,
         counts=counts,
     )
 
 
-def _sharing(connection: DuckDBPyConnection, form: str) -> tuple[Sharing, ...]:
-    """Lists and people by the number of users who share a list."""
+def _sharing(
+    connection: DuckDBPyConnection, form: str, attributes: Sequence[str]
+) -> tuple[Sharing, ...]:
+    """Lists and people by the number of users who share a list, with its attributes."""
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW published_rows AS FROM {STAGE_ROWS}")
+    create_file_view(connection, layout_of(form), attributes)
     rows = connection.execute(
         f"""
         WITH pairs AS MATERIALIZED (SELECT DISTINCT spelling, "user"
-            FROM ({sorted_thread_spellings(layout_of(form), STAGE_ROWS)}) AS published
+            FROM ({sorted_thread_spellings(layout_of(form), "file")}) AS published
             JOIN ledger ON ledger.thread = published.thread_id),
         lists AS MATERIALIZED (SELECT spelling, count(*) AS users FROM pairs GROUP BY spelling),
         least AS (SELECT min(users) AS users FROM pairs JOIN lists USING (spelling)

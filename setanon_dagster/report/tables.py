@@ -1,9 +1,9 @@
 """Tables of a report, shown on its page and in the Dagster UI."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Final
+from typing import Any, Final
 
 from setanon_dagster.report.model import GroupSize, Report
 from setanon_dagster.report.wording import CAUSES, cause, factor_text, round_name
@@ -104,8 +104,17 @@ def costs_table(report: Report) -> Table:
              percentage(cost["withdrawals"], threads)),
             ("Respellings: keywords published in the common spelling",
              count(cost["respellings"]), percentage(cost["respellings"], keywords)),
+            *_attribute_rows(cost.get("attributes", {})),
         ),
     )  # fmt: skip
+
+
+def _attribute_rows(costs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """The edits of each attribute, in values of threads."""
+    for name, cost in costs.items():
+        for edits in ("additions", "deletions"):
+            share = percentage(cost[edits], cost["total"])
+            yield f"{edits.capitalize()} of values of {name}", count(cost[edits]), share
 
 
 def rounds_table(report: Report) -> Table:

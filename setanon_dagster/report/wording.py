@@ -69,6 +69,12 @@ ALWAYS_PROMISED: Final = (
     "The same source, parameters and secret give byte-identical files.",
 )
 
+ATTRIBUTES: Final = (
+    "The same users share the values of {names} of each published thread. The published files "
+    "contain nothing else than keywords and these values: no user, no exact time and no input "
+    "order. Thread ids are hashes keyed with a secret; rows are sorted by thread id."
+)
+
 UNCHANGED: Final[Mapping[str, str]] = {
     "sets": "The number of threads per set is published unchanged.",
     "queries": "The number of threads per list of queries is published unchanged.",
@@ -120,15 +126,26 @@ def cause(name: str, least: int, unit: str) -> str:
     return CAUSES[name].format(least=least, unit=unit)
 
 
-def promised(
-    unit: str, k: int, owners: int, *, form: str = "sets", typed: bool = False
+def promised(  # noqa: PLR0913 - what a release promises
+    unit: str,
+    k: int,
+    owners: int,
+    *,
+    form: str = "sets",
+    typed: bool = False,
+    attributes: str = "",
 ) -> list[str]:
-    """Guarantees of a release; `owners` is `min_owners`, `typed` whether combinations are typed."""
+    """Guarantees of a release; `owners` is `min_owners`, `typed` whether combinations are typed.
+
+    `attributes` are the names of the published ones.
+    """
+    absent, *others = ALWAYS_PROMISED
     return [
         PROMISED[unit].format(k=k, whole=WHOLE[form]),
         (OWNERS if owners else NO_OWNERS).format(owners=owners, unit=unit),
         *([TYPED.format(k=k, unit=unit)] if typed else []),
-        *ALWAYS_PROMISED,
+        *([ATTRIBUTES.format(names=attributes)] if attributes else [absent]),
+        *others,
     ]
 
 
