@@ -45,7 +45,8 @@ def test_scaffolded_file_lists_every_parameter_once_and_sets_only_the_given_ones
         path = sandbox.scaffold_component(SetanonReleaseComponent, "searches")
         lines = (path / "defs.yaml").read_text(encoding="utf-8").splitlines()
     listed = [line.strip().lstrip("#").split(":")[0] for line in lines if not _is_comment(line)]
-    names = [field.name for owner in (ReleaseConfig, Source) for field in fields(owner)]
+    owners = (ReleaseConfig, Source)
+    names = [field.name for owner in owners for field in fields(owner) if field.init]
     assert sorted(listed) == sorted([*names, "type", "attributes"])
     active = {line.split(":")[0].strip() for line in lines if line and "#" not in line}
     assert active == {

@@ -66,9 +66,17 @@ def test_core_parameters_have_the_values_of_the_config():
 
 def test_certified_parameters_are_the_published_ones_and_similarity():
     certified = config_with(min_owners=0).certified_parameters()
-    names = sorted(field.name for field in fields(PublishedParams))
+    names = sorted(field.name for field in fields(PublishedParams) if field.name != "attributes")
     assert list(certified) == [*names, "similarity"]
     assert (certified["k"], certified["min_owners"], certified["similarity"]) == (3, 0, 0.35)
+
+
+def test_certified_parameters_have_the_names_of_attributes_and_their_time_zone():
+    certified = config_with(attributes=("site=host:Click URL", "shop=x")).certified_parameters()
+    assert certified["attributes"] == "site, shop"
+    assert "timezone" not in certified
+    local = config_with(attributes=("day",), timezone="Europe/Berlin").certified_parameters()
+    assert (local["attributes"], local["timezone"]) == ("day", "Europe/Berlin")
 
 
 def test_secret_comes_from_the_environment_or_is_random(monkeypatch):

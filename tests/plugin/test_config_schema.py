@@ -104,7 +104,8 @@ def test_schema_describes_every_parameter_with_default_and_range_or_choices():
         **{name: rule for name, rule in attributes.items() if name != "source"},
         **attributes["source"]["properties"],
     }
-    expected = {field.name for owner in (ReleaseConfig, Source) for field in fields(owner)}
+    owners = (ReleaseConfig, Source)
+    expected = {field.name for owner in owners for field in fields(owner) if field.init}
     assert parameters.keys() | {"source"} == expected
     for name, rule in parameters.items():
         assert len(rule["description"]) > 15, name

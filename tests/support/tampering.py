@@ -41,8 +41,24 @@ LISTS = [
 ]
 """Lists of queries; several have the same set. Each is published for k users."""
 
-TYPES = {"position": pa.int64(), "keywords": pa.list_(pa.string()), "time": pa.int64()}
+WITH_ATTRIBUTES = " with attributes"
+ATTRIBUTES = ("week", "shop")
+LISTED = ("keywords", *ATTRIBUTES)
+TYPES = {"position": pa.int64(), "time": pa.int64()} | dict.fromkeys(LISTED, pa.list_(pa.string()))
 """Types of columns; the others have text."""
+
+VALUES = [
+    [["2006-W10"], []],
+    [["2006-W11"], []],
+    [["2006-W10", "2006-W11"], ["corner shop"]],
+    [[], ["pine"]],
+    [["2006-W10"], ["mill", "pine straw"]],
+    [[], []],
+    [["pine"], []],
+]
+"""Values of the threads of each list. The first list is published with each of the first two."""
+
+ATTRIBUTE_COST = {"total": 60, "additions": 3, "deletions": 9, "retained": 0.8}
 
 COLUMNS = {"queries": ["thread_id", "position", "query"], "sets": ["thread_id", "keywords"]}
 
@@ -55,6 +71,10 @@ class Tampered:
     rows: list
     ledger: list
     columns: list
+    values: dict = field(default_factory=dict)
+    """Values of attributes by thread, or by thread and position, which is looked up first."""
+
+    attributes: tuple = ()
     files: dict = field(default_factory=dict)
     """Further files of the folder by name; None is a folder, a string the target of a link."""
 
@@ -80,11 +100,15 @@ class Tampered:
 
 
 def good_release(form):
-    threads = []
-    for number, queries in enumerate(LISTS):
+    form, _, attributes = form.partition(WITH_ATTRIBUTES[:5])
+    lists, values, threads = list(zip(LISTS, VALUES, strict=True)), {}, []
+    if attributes:
+        lists.append((LISTS[0], VALUES[1]))
+    for number, (queries, published) in enumerate(lists):
         for user in range(K):
             name = sha256(b"%d %d" % (number, user)).hexdigest()[:32]
             threads.append((name, f"u{(user + number) % 5}", queries))
+            values[name] = published
     threads.sort()
     ledger = [[name, user] for name, user, _ in threads]
     if form == "sets":
@@ -96,7 +120,23 @@ def good_release(form):
             for position, query in enumerate(queries)
         ]
     columns = COLUMNS["sets" if form == "sets" else "queries"]
-    return Tampered(form, rows, ledger, list(columns))
+    attributes = ATTRIBUTES if attributes else ()
+    return Tampered(form, rows, ledger, list(columns), values, attributes)
+
+
+def published_table(parts):
+    """Columns and rows of the file, those of attributes included."""
+    if not parts.attributes:
+        return parts.columns, parts.rows
+    number = {name: index for index, name in enumerate(ATTRIBUTES)}
+    none = [[] for _ in ATTRIBUTES]
+    rows = []
+    for row in parts.rows:
+        values = parts.values.get(row[0], none)
+        if parts.form != "sets":
+            values = parts.values.get((row[0], row[1]), values)
+        rows.append([*row, *(values[number[name]] for name in parts.attributes)])
+    return [*parts.columns, *parts.attributes], rows
 
 
 def write_table(path, columns, rows, codec="zstd", *, footer=False):
@@ -118,12 +158,16 @@ def write_release(root, parts, verdict):
     staged = root / "staged"
     staged.mkdir(parents=True)
     path = staged / "threads.parquet"
-    write_table(path, parts.columns, parts.rows, parts.codec, footer=parts.footer)
+    write_table(path, *published_table(parts), parts.codec, footer=parts.footer)
     digest = sha256(path.read_bytes()).hexdigest()
     if parts.keeps_digest:
         digest = digest[::-1]
     parameters = {"format": parts.form, "k": K, "method": "best", "min_owners": K, "p": 2}
-    exact = build_certificate(digest, parameters, COST, verdict)
+    costs = COST
+    if parts.attributes:
+        parameters["attributes"] = ", ".join(parts.attributes)
+        costs = COST | {"attributes": dict.fromkeys(parts.attributes, ATTRIBUTE_COST)}
+    exact = build_certificate(digest, parameters, costs, verdict)
     files = certificate_files(NAME, exact)
     (staged / "certificate.json").write_text(files.public)
     (staged / "DATASHEET.md").write_text(files.sheet)
@@ -162,9 +206,16 @@ def _sign(folder, parts, *, final):
 def verdict_of_good(root, form):
     parts = good_release(form)
     root.mkdir(parents=True, exist_ok=True)
-    write_table(root / "t.parquet", parts.columns, parts.rows)
+    write_table(root / "t.parquet", *published_table(parts))
     write_table(root / "l.parquet", ["thread_id", "user"], parts.ledger)
-    return verify_file(root / "t.parquet", K, root / "l.parquet", format=form, cores=1)
+    return verify_file(
+        root / "t.parquet",
+        K,
+        root / "l.parquet",
+        format=parts.form,
+        attributes=parts.attributes,
+        cores=1,
+    )
 
 
 def refused(folder, private, *, signed=False):
@@ -311,6 +362,97 @@ def other_bytes(t, r):
     t.keeps_digest = r.random() < 0.5
 
 
+# Changes of attributes.
+
+
+def _some_values(t, r):
+    """A copy of the values of a random thread, in place of them."""
+    row = _some_row(t, r)
+    t.values[row[0]] = [list(each) for each in t.values[row[0]]]
+    return t.values[row[0]]
+
+
+def change_value(t, r):
+    values = r.choice([each for each in _some_values(t, r) if each] or [t.values[t.rows[0][0]][0]])
+    values[r.randrange(len(values))] += r.choice(["1", "\u200b", " ", "\x1f", "\n"])
+
+
+def drop_values(t, r):
+    name = r.choice([row[0] for row in t.rows if any(t.values[row[0]])])
+    t.values[name] = [[] for _ in t.attributes]
+
+
+def add_value(t, r):
+    values = r.choice(_some_values(t, r))
+    values.append(r.choice(["zzz", "", None, *values]))
+
+
+def unsort_values(t, _):
+    """In all threads of a group: readers would not know that the rows are the same."""
+    for name, values in t.values.items():
+        if len(values[0]) > 1:
+            t.values[name] = [values[0][::-1], values[1]]
+
+
+def null_values(t, r):
+    _some_values(t, r)[r.randrange(2)] = None
+
+
+def swap_attributes(t, r):
+    """The texts stay, but for another attribute."""
+    name = r.choice([row[0] for row in t.rows if t.values[row[0]][0] != t.values[row[0]][1]])
+    t.values[name] = t.values[name][::-1]
+
+
+def swap_columns(t, _):
+    t.attributes = t.attributes[::-1]
+
+
+def drop_column(t, _):
+    t.attributes = t.attributes[:1]
+
+
+def exact_time(t, r):
+    """A value of few users, with all their threads."""
+    name = r.choice(t.rows)[0]
+    t.values[name] = [["2006-03-09 12:31:07"], t.values[name][1]]
+
+
+def merge_users_of_values(t, _):
+    """The users of one row become one; its list of queries has k users, with other values."""
+    first = t.values[next(n for n, v in t.values.items() if v == VALUES[0])]
+    for entry in t.ledger:
+        if t.values[entry[0]] is first:
+            entry[1] = "u0"
+
+
+def value_of_one_row(t, r):
+    """A later query of a thread has other values than the first."""
+    row = r.choice([row for row in t.rows if row[1] > 0])
+    t.values[row[0], row[1]] = [["2006-W12"], []]
+
+
+def value_as_keyword(t, r):
+    """The value of an attribute becomes a keyword of the same letters, in one thread."""
+    row = r.choice([row for row in t.rows if t.values[row[0]][0] == ["pine"]])
+    t.values[row[0]] = [[], []]
+    row[-1] = sorted({*row[-1], "pine"}) if t.form == "sets" else row[-1] + " pine"
+
+
+def token_as_keyword(t, r):
+    """The value becomes what the verifier has for it: no keyword may begin with a mark."""
+    row = r.choice(
+        [
+            row
+            for row in t.rows
+            if t.values[row[0]][0] == ["pine"] and (t.form == "sets" or row[1] == 0)
+        ]
+    )
+    t.values[row[0]] = [[], []]
+    mark = "\x1fweek\x1fpine"
+    row[-1] = [mark, *row[-1]] if t.form == "sets" else f"{row[-1]} {mark}"
+
+
 # Changes of the ledger.
 
 
@@ -331,7 +473,8 @@ def merge_two_users(t, r):
     for row in t.rows:
         lists.setdefault(row[0], []).append(row[2])
     entry = r.choice(t.ledger)
-    others = [each for each in t.ledger if each is not entry]
+    values = t.values[entry[0]]
+    others = [each for each in t.ledger if each is not entry and t.values[each[0]] == values]
     entry[1] = next(each[1] for each in others if lists[each[0]] == lists[entry[0]])
 
 
@@ -469,6 +612,9 @@ ROWS = [change_word, wrong_text, wrong_id, drop_thread, unlisted_thread, swap_ro
         footer_entry, other_bytes]  # fmt: skip
 LIST_ROWS = [reverse_words, repeat_query, drop_last_query, drop_first_query, swap_queries,
              repeat_word, join_queries, split_query, merge_two_users]  # fmt: skip
+VALUE_CHANGES = [change_value, drop_values, add_value, unsort_values, null_values, swap_attributes,
+                 swap_columns, drop_column, exact_time, merge_users_of_values, value_as_keyword,
+                 token_as_keyword]  # fmt: skip
 LEDGER = [merge_users, drop_entry, repeat_entry, null_entry, foreign_entry]
 FOLDER = [change_certificate, change_text_of_certificate, change_sheet, foreign_file, linked_file,
           missing_file]  # fmt: skip
@@ -478,7 +624,12 @@ CHANGES = {
     "queries": [*ROWS, *LIST_ROWS, wrong_position, *LEDGER, *FOLDER, *SIGNED],
     "edited": [*ROWS, wrong_position, *LEDGER, *FOLDER, *SIGNED],
     "sets": [*ROWS, *LEDGER, *FOLDER, *SIGNED],
-}
+    "queries" + WITH_ATTRIBUTES: [
+        *ROWS, *LIST_ROWS, wrong_position, *VALUE_CHANGES, value_of_one_row, *LEDGER, *FOLDER,
+        *SIGNED,
+    ],
+    "sets" + WITH_ATTRIBUTES: [*ROWS, *VALUE_CHANGES, *LEDGER, *FOLDER, *SIGNED],
+}  # fmt: skip
 """The changes that the verifier must refuse, by format. In "edited", lists may be of one user."""
 
 
