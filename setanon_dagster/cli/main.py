@@ -85,7 +85,6 @@ def release(source: tuple[str, ...], out: str, **options: Any) -> None:  # noqa:
 )
 @click.option(
     "--attributes",
-    default="",
     callback=parse_list,
     metavar="LIST",
     help="Attributes of a single file, such as week,hour: its further columns.",
@@ -174,17 +173,34 @@ def approve(  # noqa: PLR0913 - one parameter per option
 @click.option(
     "--interests", is_flag=True, help="Users keep interests and habits: threads can be linked."
 )
+@click.option(
+    "--events",
+    is_flag=True,
+    help="Some topics have a day, and results are clicked: week and host are published, too.",
+)
 def demo(  # noqa: PLR0913 - one parameter per option
-    users: int, queries: int | None, seed: int, k: int, out: str | None, *, interests: bool
+    users: int,
+    queries: int | None,
+    seed: int,
+    k: int,
+    out: str | None,
+    *,
+    interests: bool,
+    events: bool,
 ) -> None:
     """Generate a synthetic log, release it, and print a sample."""
+    from setanon_dagster.demo.events import event_rows
     from setanon_dagster.demo.interests import interest_rows
     from setanon_dagster.demo.log import demo_rows, write_demo_log
 
     folder = demo_folder() if out is None else Path(out).absolute()
     config = demo_config(folder, k)
     folder.mkdir(parents=True, exist_ok=True)
-    rows_of = interest_rows if interests else demo_rows
+    if interests and events:
+        raise InvalidParameterError("interests must be left out with events. Run demo twice.")
+    if events:
+        config = replace(config, attributes=("week", "host:click"))
+    rows_of = event_rows if events else interest_rows if interests else demo_rows
     rows = write_demo_log(folder / LOG, users, queries, seed, rows_of=rows_of)
     print_line(Console(stderr=True), f"Synthetic log: {users:,} users, {rows:,} queries.")
     published = _release(config)

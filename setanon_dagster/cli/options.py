@@ -109,16 +109,16 @@ def _option(owner: type, parameter: Parameter, **changes: Any) -> Callable[[F], 
     elif isinstance(parameter.range, DelimiterRange):
         settings |= {"callback": _parse_delimiter, "metavar": "CHARACTER"}
     elif tuple in parameter.types:
-        settings |= {"callback": parse_list, "default": "", "metavar": "LIST"}
+        settings |= {"callback": parse_list, "default": None, "metavar": "LIST"}
         settings["show_default"] = False
     else:
         settings["type"] = parameter.types[0]
     return click.option(flag, name, **{**settings, **changes})
 
 
-def parse_list(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    """Split a list at commas, such as week,hour."""
-    return tuple(each.strip() for each in value.split(",")) if value.strip() else ()
+def parse_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Split a list at commas, such as week,hour; without the option, it is empty."""
+    return tuple(each.strip() for each in value.split(",")) if value else ()
 
 
 def _parse_column(_: click.Context, param: click.Parameter, value: object) -> object:

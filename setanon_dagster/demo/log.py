@@ -34,8 +34,11 @@ from setanon_dagster.demo.words import (
 )
 from setanon_dagster.storage.temporary import temporary_folder
 
-Columns = tuple[list[str], list[str], list[str]]
-"""Users, times and queries, one value per row."""
+Columns = tuple[list[str], ...]
+"""Users, times and queries, one value per row; with events, clicks, too."""
+
+HEADER: Final = ("user", "time", "query", "click")
+"""Names of the columns."""
 
 ChunkGenerator = Callable[[np.random.Generator, list[str], int, Vocabulary], Columns]
 """Generates a chunk from the names of its users, its number of rows and the vocabulary."""
@@ -96,8 +99,9 @@ def write_demo_log(
     with temporary_folder(path.parent) as folder:
         temporary = folder / path.name
         with temporary.open("wb") as file, _compressed(file, path) as target:
-            target.write(b"user\ttime\tquery\n")
             for columns in chunks:
+                if not rows:
+                    target.write(("\t".join(HEADER[: len(columns)]) + "\n").encode("ascii"))
                 lines = map("\t".join, zip(*columns, strict=True))
                 target.write(("\n".join(lines) + "\n").encode("ascii"))
                 rows += len(columns[0])
