@@ -56,7 +56,7 @@ def _is_of_time(attribute: Attribute, kind: Kind) -> bool:
 
 
 def _clean(text: str) -> str:
-    blanks = r"'[\s\x00-\x1f\x7f-\x{9f}]+'"
+    blanks = r"'[\p{Z}\s\x00-\x1f\x7f-\x{9f}]+'"
     return f"nullif(trim(regexp_replace(nfc_normalize({text}), {blanks}, ' ', 'g')), '')"
 
 
