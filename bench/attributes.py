@@ -40,7 +40,7 @@ OF_TIME = [
 CLICKS = [("host:click",), ("week", "host:click")]
 
 
-def measures(source, attributes, params):
+def measures(source: Source, attributes: tuple[str, ...], params: ReleaseParams) -> Measures:
     """The measures of one choice of attributes."""
     params = replace(params, attributes=attributes)
     raw = read_source(source, attributes=attributes).accepted.to_arrow_table()
@@ -55,7 +55,9 @@ def measures(source, attributes, params):
     return kept, len(result.centers), shares, true, *seen, seconds
 
 
-def daily_counts(words, rows_of_word, values, rows_of_value, shape):
+def count_pairs(
+    words: Ints, rows_of_word: Ints, values: Sets, shape: tuple[int, int]
+) -> npt.NDArray[np.float64]:
     """For each keyword and value, the number of threads that have both."""
     counts = np.zeros(shape)
     for word, row in zip(words.tolist(), rows_of_word.tolist(), strict=True):

@@ -161,7 +161,13 @@ class Report:
     def verdict(self) -> Mapping[str, int]:
         """Counts of the verifier, from the certificate."""
         verdict: Mapping[str, int] = self.certificate["verdict"]
-        return verdict
+        return {name: n for name, n in verdict.items() if name != "attributes"}
+
+    @property
+    def published_values(self) -> Mapping[str, int]:
+        """The number of published values of each attribute."""
+        values: Mapping[str, int] = self.certificate["verdict"].get("attributes", {})
+        return values
 
     @property
     def faults(self) -> dict[str, int]:

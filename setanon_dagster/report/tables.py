@@ -209,7 +209,10 @@ def verdict_table(report: Report) -> Table:
     return Table(
         "All counts of the verifier",
         ("count of", "value"),
-        tuple((name.replace("_", " "), count(n)) for name, n in report.verdict.items()),
+        (
+            *((name.replace("_", " "), count(n)) for name, n in report.verdict.items()),
+            *((f"values of {name}", count(n)) for name, n in report.published_values.items()),
+        ),
     )
 
 

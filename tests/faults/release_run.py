@@ -12,6 +12,7 @@ from pathlib import Path
 from support.signing import public_keys, signer
 
 from setanon_dagster.config import ReleaseConfig
+from setanon_dagster.demo.events import event_rows
 from setanon_dagster.demo.log import write_demo_log
 from setanon_dagster.engines.embedded import EmbeddedEngine
 from setanon_dagster.gate.publish import publish
@@ -42,12 +43,14 @@ def write_logs(folder, users=80):
     folder.mkdir(parents=True, exist_ok=True)
     logs = [folder / f"log{seed}.tsv" for seed in (1, 2)]
     for seed, log in enumerate(logs, 1):
-        write_demo_log(log, users, seed=seed)
+        write_demo_log(log, users, seed=seed, rows_of=event_rows)
     return logs
 
 
 def config_of(log, out, **parameters):
-    return ReleaseConfig(name="trial", source=Source(str(log)), k=K, out=str(out), **parameters)
+    """A release with attributes: all that can fail without them is part of it."""
+    chosen = {"attributes": ("week", "host:click")} | parameters
+    return ReleaseConfig(name="trial", source=Source(str(log)), k=K, out=str(out), **chosen)
 
 
 @contextmanager
@@ -92,7 +95,7 @@ def run_release(config, min_parallel_rows=1_000_000, duckdb_memory=None):
 
     begin("read")
     with connect(memory, temp_folder=config.stages) as connection:
-        read = read_source(config.source, connection=connection)
+        read = read_source(config.source, connection=connection, attributes=config.attributes)
         write_parquet(read.accepted, path_of("raw_log"), connection=connection)
         write_parquet(read.rejected, path_of("rejected_rows"), connection=connection)
     begin("threads")
@@ -123,6 +126,7 @@ def run_release(config, min_parallel_rows=1_000_000, duckdb_memory=None):
             name=config.name,
             k=config.k,
             format=config.format,
+            attributes=config.attribute_names,
             parameters=config.certified_parameters(),
             signing_key=signer(),
             secret=SECRET,

@@ -355,3 +355,24 @@ def test_file_without_attributes_needs_none(tmp_path):
     certificate = json.loads((release.folder / "certificate.json").read_text())
     assert "attributes" not in certificate["cost"] | certificate["verdict"]
     assert "malformed_values" not in certificate["verdict"]
+
+
+def test_command_publishes_attributes_and_reports_them(tmp_path):
+    log = write_log(tmp_path)
+    options = ["--k", 3, "--out", tmp_path / "out", "--attributes", "day,site=host:click"]
+    result = call("release", log, *options, "--timezone", "Asia/Tokyo")
+    assert result.exit_code == 0, result.output
+    assert "site         100.0% of 7 values retained, 0 added, 0 deleted" in result.stdout
+    [report] = (tmp_path / "out" / "private").glob("log-*/report.html")
+    page = report.read_text()
+    assert "Deletions of values of site" in page
+    assert "The same users share the values of day, site of each published thread." in page
+    assert "Refused" not in page
+    latest = tmp_path / "out" / "releases" / "log" / "latest"
+    # Times without an offset are those of a clock in the zone.
+    days = parquet.read_table(latest / "threads.parquet")["day"].to_pylist()
+    assert sorted(map(str, days)) == ["['2026-03-02']"] * 3 + ["['2026-03-09']"] * 8
+    file = latest / "threads.parquet"
+    assert call("verify", file, "--k", 3, "--attributes", "day,site").exit_code == 0
+    assert call("verify", file, "--k", 3).exit_code == 1
+    assert call("verify", latest).exit_code == 0
