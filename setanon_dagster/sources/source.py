@@ -193,6 +193,13 @@ class Source:
             raise InvalidParameterError(
                 "attributes must be columns; layout='lines' has none. Use layout='pairs'."
             )
+        known = sum(column in self.columns for column in columns)
+        if known:
+            raise InvalidParameterError(
+                "attributes must be other columns than those of users, times, queries, records and "
+                f"items; {known} of them are. Leave them out, or write day, week, month, weekday "
+                "or hour for a part of the time."
+            )
         source = replace(self)
         object.__setattr__(source, "attribute_columns", columns)
         return source

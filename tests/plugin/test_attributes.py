@@ -128,6 +128,12 @@ def test_source_without_the_column_is_refused(tmp_path):
         read(path, ["shop"], source={"kind": "baskets", "layout": "lines"})
 
 
+@pytest.mark.parametrize("column", ["user", "time", "query"])
+def test_users_times_and_queries_are_no_attributes(tmp_path, column):
+    with pytest.raises(InvalidParameterError, match="other columns"):
+        read(write_log(tmp_path), [f"x={column}"])
+
+
 def test_baskets_with_and_without_users_have_attributes(tmp_path):
     path = tmp_path / "baskets.csv"
     path.write_text("record,shop,item\n1,x,tea\n1,y,rum\n2,,tea\n")
