@@ -373,7 +373,9 @@ def _some_values(t, r):
 
 
 def change_value(t, r):
-    values = r.choice([each for each in _some_values(t, r) if each] or [t.values[t.rows[0][0]][0]])
+    name = r.choice([row[0] for row in t.rows if any(t.values[row[0]])])
+    t.values[name] = [list(each) for each in t.values[name]]
+    values = r.choice([each for each in t.values[name] if each])
     values[r.randrange(len(values))] += r.choice(["1", "\u200b", " ", "\x1f", "\n"])
 
 
