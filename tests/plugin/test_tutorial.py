@@ -130,6 +130,7 @@ def run_process(command):
 def run_page(page, folder, monkeypatch):
     if "\nopenssl" in page.read_text(encoding="utf-8") and shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
+    shutil.copytree(ROOT / "examples", folder / "examples")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PWD", str(folder))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
