@@ -11,6 +11,7 @@ from setanon_core.columns.arrays import Ints, offsets_of, sorted_unique
 from setanon_core.columns.encode import encode_first_seen, encode_values, is_missing
 from setanon_core.columns.sets import Sets
 from setanon_core.columns.users import count_users
+from setanon_core.errors import MalformedInputError
 from setanon_core.model.attributes import Attributes
 
 _NOT_PUBLISHED: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
@@ -55,7 +56,12 @@ def encode_attributes(columns: Mapping[str, AttributeColumn], users: Ints) -> At
 
 def column_of_rows(threads: Ints, values: Iterable[Hashable]) -> AttributeColumn:
     """The column of one value per row, and the thread of each row; missing values are left out."""
-    number, distinct = encode_first_seen(values)
+    try:
+        number, distinct = encode_first_seen(values)
+    except TypeError:
+        raise MalformedInputError(
+            "every value of an attribute must be hashable. Use texts or numbers, one per row."
+        ) from None
     texts = [clean_value(value) for value in distinct]
     rank, vocabulary = encode_values([text for text in texts if text is not None])
     code = np.full(len(texts), -1)

@@ -1,6 +1,6 @@
 """The inputs as columns: a query log, or baskets."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,18 +15,29 @@ from setanon_core.columns.tables import (
     is_table,
     read_columns,
 )
-from setanon_core.errors import MalformedInputError
+from setanon_core.errors import InvalidParameterError, MalformedInputError
 
 LOG_COLUMNS = ("user", "time", "query")
 
 
-def read_attributes(table: Table, declared: Sequence[str]) -> dict[str, Any]:
-    """The columns of a table that are declared as attributes, by their published names."""
+def read_attributes(
+    table: Table, declared: Sequence[str], others: Collection[str | None]
+) -> dict[str, Any]:
+    """The columns of a table that are declared as attributes, by their published names.
+
+    `others` are the columns that no attribute may be.
+    """
     parsed = [Attribute.parse(each) for each in declared]
     if any(each.is_host for each in parsed):
         raise MalformedInputError(
             "attributes must be columns of the table in Python; got host:COLUMN. Add a column with "
             "the hosts."
+        )
+    known = sum(each.source in others for each in parsed)
+    if known:
+        raise InvalidParameterError(
+            "attributes must be other columns than those of users, times, queries, records and "
+            f"items; {known} of them are. Add a column with the values to publish."
         )
     values = (read_columns(table, {"attributes": each.source})[0] for each in parsed)
     return dict(zip((each.name for each in parsed), values, strict=True))
@@ -70,7 +81,7 @@ class Log:
             return data
         if is_table(data):
             columns = read_columns(data, {"user": user, "time": time, "query": query})
-            values = read_attributes(data, attributes)
+            values = read_attributes(data, attributes, {user, time, query})
             return cls(*columns, constructor=constructor_of(data), attributes=values)
         if attributes:
             raise MalformedInputError(
@@ -146,7 +157,7 @@ class Baskets:
             return data
         if is_table(data):
             columns = read_columns(data, {"record": record, "item": item, "user": user})
-            values = read_attributes(data, attributes)
+            values = read_attributes(data, attributes, {record, item, user})
             return cls(*columns, constructor=constructor_of(data), attributes=values)
         raise MalformedInputError(
             "baskets must be a table with a column of records and one of items; got a value of "

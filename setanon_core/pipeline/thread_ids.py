@@ -66,7 +66,7 @@ def id_order(ids: ThreadIds) -> Ints:
 
 
 def fingerprint(threads: Threads) -> bytes:
-    """A digest of users and keywords that does not depend on the order of users or rows."""
+    """A digest of users, keywords and attributes; the order of users or rows does not matter."""
     # Sums of mixed numbers: over the words of a thread in any order, then over a user's threads.
     thread_digests = np.empty(len(threads.records), np.uint64)
     for batch in thread_batches(threads.typed, len(thread_digests)):
@@ -74,6 +74,11 @@ def fingerprint(threads: Threads) -> bytes:
         word_digests = mix64(batch.words.astype(np.uint64) + np.uint64(1))
         sums = np.append(np.uint64(0), np.cumsum(word_digests))
         thread_digests[batch.first : batch.stop] = np.diff(sums[batch.offsets])
+    if threads.attributes is not None:
+        # Equal ids beside other values would link the values of a thread in two releases.
+        values = threads.attributes.sets
+        value_digests = mix64(~values.items.astype(np.uint64))
+        np.add.at(thread_digests, values.rows, value_digests)
     nth = earlier_occurrences(threads.records.users).astype(np.uint64)
     user_digests = np.zeros(len(threads.users), np.uint64)
     np.add.at(user_digests, threads.records.users, mix64(thread_digests ^ mix64(nth)))
@@ -84,6 +89,6 @@ def fingerprint(threads: Threads) -> bytes:
         sorted(threads.names or ()),
     )
     if threads.attributes is not None:
-        content += (list(threads.attributes.texts), threads.attributes.owners.tolist())
+        content += (list(threads.attributes.texts), threads.attributes.attribute.tolist())
     text = repr(content)
     return blake2b(text.encode("utf-8", "surrogatepass")).digest()

@@ -43,7 +43,7 @@ KEY_FILE: Final = "thread_ids.key"
 
 KEY_BYTES: Final = 32
 
-HEXADECIMAL: Final = "replace(id::VARCHAR, '-', '')"
+HEXADECIMAL: Final = "replace(_id::VARCHAR, '-', '')"
 """SQL expression for the published text of an id: DuckDB sorts the 16 bytes of a UUID faster, and
 in less memory, than their 32 digits."""
 
@@ -121,18 +121,18 @@ def write_with_ids(  # noqa: PLR0913 - two files to read and two to write
         connection.register("ids", _with_ids(connection, ledger, key))
         stored = ", ".join(f'"{name}"' for name in STAGE_LEDGER.names)
         entries = connection.sql(
-            f"SELECT {HEXADECIMAL} AS thread_id, {stored} FROM ids ORDER BY id"  # noqa: S608
+            f"SELECT {HEXADECIMAL} AS thread_id, {stored} FROM ids ORDER BY _id"  # noqa: S608
         )
         write_parquet(entries, private, name="the ledger", connection=connection)
         stage = read_parquet(threads, connection, "anonymized_threads")
         stage.create_view("stage")
         columns = ", ".join([*COLUMNS[form][1:], *(f'"{name}"' for name in attributes)])
-        order = "ids.id, position" if "position" in COLUMNS[form] else "ids.id"
+        order = "ids._id, position" if "position" in COLUMNS[form] else "ids._id"
         with redact_engine_errors("anonymized_threads must have the columns of its format"):
             (before,) = stage.aggregate("count(*)").fetchall()[0]
             rows = connection.sql(
                 f"""SELECT {HEXADECIMAL} AS thread_id, {columns}
-                FROM (SELECT ids.id, {columns} FROM stage LEFT JOIN ids USING (thread)
+                FROM (SELECT ids._id, {columns} FROM stage LEFT JOIN ids USING (thread)
                     ORDER BY {order})"""  # noqa: S608 - constants
             )
         written = write_parquet(rows, public, mode=0o644, name="the release", connection=connection)
@@ -153,4 +153,4 @@ def _with_ids(connection: duckdb.DuckDBPyConnection, ledger: Path, key: bytes) -
     stored = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(ids.shape[1]), len(ids), [None, pa.py_buffer(ids)]
     )
-    return entries.append_column("id", pa.ExtensionArray.from_storage(pa.uuid(), stored))
+    return entries.append_column("_id", pa.ExtensionArray.from_storage(pa.uuid(), stored))

@@ -21,7 +21,13 @@ FORMATS_OF_TIME: Final = {
 }
 """The text of each part of a time; weeks are those of ISO 8601."""
 
-_HOST: Final = r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@?#]*@)?(?:www\.)?([^/:?#@\s]+\.[^/:?#@\s.]+)"
+_LABEL: Final = r"[\p{L}\p{M}\p{N}_-]+"
+_HOST: Final = (
+    # Browsers read \ as /; what precedes the last @ is a user name, and may have dots.
+    r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#\\]*@)?(?:www\.)?"
+    rf"({_LABEL}(?:\.{_LABEL})+)\.?(?:[:/?#\\]|$)"
+)
+"""The host and what may follow it: with other characters, such as ;id=7, a text has no host."""
 
 
 def attribute_columns(declared: Sequence[str], kind: Kind) -> tuple[str, ...]:
@@ -61,4 +67,4 @@ def _clean(text: str) -> str:
 
 
 def _host(text: str) -> str:
-    return f"nullif(regexp_extract(lower(trim({text})), '{_HOST}', 1), '')"
+    return f"nullif(regexp_extract(nfc_normalize(lower(trim({text}))), '{_HOST}', 1), '')"

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from setanon_core.errors import MalformedInputError
-from setanon_dagster.sources.source import DEFAULTS, Column, Source
+from setanon_dagster.sources.source import DEFAULTS, Column, Source, require_other_columns
 
 CELLS: Final = ("c0", "c1", "c2")
 """Names of the selected cells: user, time, query of a log; record, item, user of baskets. Those of
@@ -75,6 +75,9 @@ def positions_by_name(source: Source, names: Sequence[str]) -> tuple[int, ...] |
             return None
     if len(positions) < len(source.columns) < len(names) + 1:
         return None
+    # The same column under another name: by its position, or in other letters.
+    main = len(positions) - len(source.attribute_columns)
+    require_other_columns(sum(each in positions[:main] for each in positions[main:]))
     return _cell_positions(source, positions)
 
 

@@ -193,13 +193,7 @@ class Source:
             raise InvalidParameterError(
                 "attributes must be columns; layout='lines' has none. Use layout='pairs'."
             )
-        known = sum(column in self.columns for column in columns)
-        if known:
-            raise InvalidParameterError(
-                "attributes must be other columns than those of users, times, queries, records and "
-                f"items; {known} of them are. Leave them out, or write day, week, month, weekday "
-                "or hour for a part of the time."
-            )
+        require_other_columns(sum(column in self.columns for column in columns))
         source = replace(self)
         object.__setattr__(source, "attribute_columns", columns)
         return source
@@ -219,6 +213,16 @@ class Source:
                 )
             files.extend(paths)
         return files
+
+
+def require_other_columns(known: int) -> None:
+    """Refuse attributes that are columns of users, times or queries: so many are."""
+    if known:
+        raise InvalidParameterError(
+            "attributes must be other columns than those of users, times, queries, records and "
+            f"items; {known} of them are. Leave them out, or write day, week, month, weekday "
+            "or hour for a part of the time."
+        )
 
 
 DEFAULTS: Final = Source("")

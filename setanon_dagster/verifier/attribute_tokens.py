@@ -84,18 +84,19 @@ def count_attribute_faults(
     text = "query" if layout == "queries" else "array_to_string(keywords, '')"
     no_keyword = "len(keywords) = 0" if layout == "sets" else "false"
     malformed = " OR ".join(f"({_is_malformed(name)})" for name in names)
-    differs = " OR ".join(f"{name} IS DISTINCT FROM previous_{n}" for n, name in enumerate(names))
-    previous = ", ".join(f"lag({name}) OVER () AS previous_{n}" for n, name in enumerate(names))
+    differs = " OR ".join(f"{name} IS DISTINCT FROM _previous_{n}" for n, name in enumerate(names))
+    # No attribute has a name with _ first: a name of the file would hide one of these.
+    previous = ", ".join(f"lag({name}) OVER () AS _previous_{n}" for n, name in enumerate(names))
     null = " OR ".join(f"{name} IS NULL" for name in names)
     return query_counts(
         connection,
         f"""SELECT count(*) FILTER ({null}) AS nulls,
             count(*) FILTER ({malformed}) AS malformed_values,
-            count(*) FILTER (thread_id = previous_id AND ({differs})) AS differing_values,
+            count(*) FILTER (thread_id = _previous_id AND ({differs})) AS differing_values,
             count(*) FILTER (regexp_matches({text}, {CONTROLS})) AS malformed_texts,
             count(*) FILTER ({no_keyword}) AS empty_sets
         FROM (SELECT *, {previous},
-            lag(thread_id) OVER () AS previous_id FROM published_rows)""",
+            lag(thread_id) OVER () AS _previous_id FROM published_rows)""",
     )
 
 

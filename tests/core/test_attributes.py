@@ -271,6 +271,37 @@ def test_attributes_change_the_thread_ids():
     assert ids == release(rows).ledger.thread_ids
 
 
+@pytest.mark.parametrize("exchanged", ["aaabbb", "ababab"])
+def test_exchanged_values_change_the_thread_ids(exchanged):
+    # With equal ids, two releases would give both values of each thread.
+    ids, others = (
+        set(
+            release(
+                [(n, "tea", value, None) for n, value in enumerate(values)], 3
+            ).ledger.thread_ids
+        )
+        for values in ("bbbaaa", exchanged)
+    )
+    assert ids.isdisjoint(others)
+
+
+@pytest.mark.parametrize("column", ["who", "time", "query"])
+def test_users_times_and_queries_are_no_attributes(column):
+    table = {"who": [1, 2], "time": [1, 1], "query": ["tea"] * 2}
+    with pytest.raises(InvalidParameterError, match="other columns"):
+        anonymize_log(table, 2, user="who", attributes=[f"x={column}"])
+    with pytest.raises(InvalidParameterError, match="other columns"):
+        anonymize_baskets(
+            table, 2, user="who", record="time", item="query", attributes=[f"x={column}"]
+        )
+
+
+def test_values_that_are_lists_are_refused():
+    table = {"user": [1], "time": [1], "query": ["tea"], "shop": [["secret"]]}
+    with pytest.raises(MalformedInputError, match="hashable"):
+        anonymize_log(table, 2, attributes=["shop"])
+
+
 def test_threads_without_attributes_have_the_result_of_today():
     table = {"user": [1, 2, 3], "time": [1] * 3, "query": ["tea"] * 3}
     assert list(anonymize_log(table, 2).to_frame()) == ["thread_id", "position", "query"]

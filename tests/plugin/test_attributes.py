@@ -81,6 +81,14 @@ def test_weeks_are_those_of_iso(tmp_path):
         ("https://ann@shop.example.org:8080/", "shop.example.org"),
         ("mill.com", "mill.com"),
         ("https://bücher.example/", "bücher.example"),
+        ("http://a.b@john.doe@mill.example/", "mill.example"),
+        (r"http://mill.example\\page.html", "mill.example"),
+        ("http://cafe\u0301.example.:80", "caf\u00e9.example"),
+        ("http://mill.example;id=7/a", None),
+        ("http://mill.example%2fpage.html", None),
+        ("http://mi\x01ll.example", None),
+        ("http://mi\u200bll.example", None),
+        ("10.30 Meier", None),
         ("no url", None),
         ("/path/file.html", None),
         ("", None),
@@ -130,8 +138,11 @@ def test_source_without_the_column_is_refused(tmp_path):
 
 @pytest.mark.parametrize("column", ["user", "time", "query"])
 def test_users_times_and_queries_are_no_attributes(tmp_path, column):
-    with pytest.raises(InvalidParameterError, match="other columns"):
-        read(write_log(tmp_path), [f"x={column}"])
+    by_position = {"user_column": 0, "time_column": 1, "query_column": 2}
+    for name in (column, column.upper(), f" {column}", f"host:{column.title()}"):
+        for source in ({}, by_position):
+            with pytest.raises(InvalidParameterError, match="other columns"):
+                read(write_log(tmp_path), [f"x={name}"], source=source)
 
 
 def test_baskets_with_and_without_users_have_attributes(tmp_path):
@@ -223,6 +234,30 @@ def test_file_alone_is_verified_with_its_attributes_only(tmp_path):
     assert verify_file(file, 3, attributes=("shop", "week")).wrong_columns == 2
     # Seven threads have the list, but only three of them this week.
     assert verify_file(file, 4, attributes=("week", "shop")).violations == 3
+
+
+@pytest.mark.parametrize("name", ["previous_0", "previous_id", "week", "v", "previous_1"])
+def test_values_differ_in_the_rows_of_a_thread_whatever_the_attribute_is_called(tmp_path, name):
+    # Only the first row of a thread has the values that its group shares.
+    columns = {
+        "thread_id": [f"{n // 2:032x}" for n in range(6)],
+        "position": [0, 1] * 3,
+        "query": ["pine straw", "straw"] * 3,
+        name: [["a"], ["card 1"], ["a"], ["card 2"], ["a"], ["card 3"]],
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "threads.parquet")
+    verdict = verify_file(tmp_path / "threads.parquet", 3, attributes=(name,))
+    assert verdict.differing_values == 3
+    assert not verdict.ok
+
+
+def test_attributes_may_have_the_names_that_statements_use(tmp_path):
+    names = ("id", "ids", "previous_0", "due", "stage")
+    params = replace(PARAMS, attributes=tuple(f"{name}=shop" for name in names))
+    release = published(stages_of(tmp_path / "s", params), tmp_path / "out", params)
+    for name in names:
+        assert [values for _, values in column(release, name)].count(["corner shop"]) == 7
+    assert verify_folder(release.folder).ok
 
 
 def changed(index, value):
