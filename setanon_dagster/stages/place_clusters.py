@@ -103,10 +103,12 @@ def place_columns(places: Places) -> list[pa.Array]:
 
 def read_places(batch: pa.RecordBatch) -> Places:
     """The places of a batch of clusters; contradictory ones get a place that is refused."""
-    if not COLUMNS.keys() <= set(batch.schema.names):
+    types = dict(zip(batch.schema.names, batch.schema.types, strict=True))
+    # Other numbers would become places when they are narrowed: 65536 would be place 0.
+    if any(types.get(name) != kind for name, kind in COLUMNS.items()):
         raise MalformedInputError(
-            "clusters must have the columns places and savings; it has not. Materialize clusters "
-            "again."
+            "clusters must have the columns places and savings, lists of 16 and 8 bit integers; it "
+            "has not. Materialize clusters again."
         )
     lists = [batch.column(name) for name in COLUMNS]
     lengths, others = (pc.fill_null(pc.list_value_length(each), 0).to_numpy() for each in lists)

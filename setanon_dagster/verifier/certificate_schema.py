@@ -97,7 +97,9 @@ def _holds(value: object, keyword: str, expected: Any) -> bool:  # noqa: ANN401,
         case "enum":
             return any(_is_same(value, each) for each in expected)
         case "pattern":
-            return not isinstance(value, str) or re.search(expected, value) is not None
+            # In JSON Schema, $ is the end of the text; in Python, also a line end before it.
+            pattern = re.sub(r"\$$", r"\\Z", expected)
+            return not isinstance(value, str) or re.search(pattern, value) is not None
         case "minLength":
             return not isinstance(value, str) or len(value) >= expected
         case "maxLength":

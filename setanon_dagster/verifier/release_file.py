@@ -84,6 +84,11 @@ def verify_file(  # noqa: PLR0913 - the file, two files to compare it with, and 
         raise InvalidParameterError(f"min_owners must be 0 (off) or more; got {owners}.")
     if format is not None:
         check_choice("format", format, FORMATS)
+    if format == "edited" and attributes:
+        raise InvalidParameterError(
+            "attributes must be with the format queries or sets; got edited, in which k users "
+            "share the sets alone. Verify another format."
+        )
     with open_connection(cores, memory, spill) as connection:
         columns = create_view(connection, "published_rows", path)
         further = attribute_columns(attributes)

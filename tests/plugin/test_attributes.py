@@ -23,6 +23,7 @@ from setanon_dagster.stages import load_threads
 from setanon_dagster.stages.anonymize import anonymize_clusters
 from setanon_dagster.stages.clusters import basket_clusters_table, clusters_stream, clusters_table
 from setanon_dagster.stages.threads import threads_stream, threads_table
+from setanon_dagster.verifier.certificate_schema import schema_faults
 from setanon_dagster.verifier.release_file import verify_file
 from setanon_dagster.verifier.release_folder import verify_folder
 
@@ -249,6 +250,26 @@ def test_values_differ_in_the_rows_of_a_thread_whatever_the_attribute_is_called(
     verdict = verify_file(tmp_path / "threads.parquet", 3, attributes=(name,))
     assert verdict.differing_values == 3
     assert not verdict.ok
+
+
+def test_attributes_with_edited_queries_are_refused(tmp_path):
+    # k users share the sets of edited queries, not the rows.
+    paths = stages_of(tmp_path / "s")
+    with pytest.raises(InvalidParameterError, match="queries or sets"):
+        published(paths, tmp_path / "out", format="edited")
+    release = published(paths, tmp_path / "out")
+    file = release.folder / "threads.parquet"
+    with pytest.raises(InvalidParameterError, match="queries or sets"):
+        verify_file(file, 3, format="edited", attributes=("week", "shop"))
+
+
+def test_texts_of_a_certificate_have_no_line_end(tmp_path):
+    release = published(stages_of(tmp_path / "s"), tmp_path / "out")
+    certificate = json.loads((release.folder / "certificate.json").read_text())
+    assert not schema_faults(certificate)
+    for name, value in (("attributes", "week, shop\n"), ("timezone", "UTC\n")):
+        certificate["parameters"][name] = value
+        assert f"certificate.parameters.{name}" in schema_faults(certificate)
 
 
 def test_attributes_may_have_the_names_that_statements_use(tmp_path):

@@ -185,6 +185,18 @@ def test_threads_without_a_valid_place_are_refused(stages, tmp_path, places, sav
         anonymize_clusters(tampered(table, *lists), PARAMS, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("places", [65536]), ("places", [0.5]), ("places", ["0"]), ("savings", [256]), ("savings", 1)],
+)
+def test_places_of_another_type_are_refused(stages, tmp_path, name, values):
+    table = place_table(stages["clusters"], PARAMS)
+    column = pa.array([values] * len(table))
+    table = table.set_column(table.schema.get_field_index(name), name, column)
+    with pytest.raises(MalformedInputError, match="lists of 16 and 8 bit integers"):
+        anonymize_clusters(table, PARAMS, tmp_path)
+
+
 def test_missing_columns_and_threads_that_few_share_are_refused(stages, tmp_path):
     table = place_table(stages["clusters"], PARAMS)
     with pytest.raises(MalformedInputError, match="must have the columns places and savings"):
