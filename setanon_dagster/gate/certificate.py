@@ -148,6 +148,18 @@ def _attribute_costs(costs: Mapping[str, Any], attributes: Sequence[str]) -> dic
     return {"attributes": of_attributes}
 
 
+def attribute_cost_failures(costs: Mapping[str, Any], verdict: FileVerdict) -> list[str]:
+    """A message with the number of attributes whose costs do not give the published values."""
+    published = dict(verdict.attributes)
+    wrong = sum(
+        each["total"] + each["additions"] - each["deletions"] != published.get(name)
+        or min(each["additions"], each["deletions"], each["total"] - each["deletions"]) < 0
+        for name, each in costs.get("attributes", {}).items()
+    )
+    sentence = f"the costs of attributes must give their published values; {wrong} do not"
+    return [sentence] if wrong else []
+
+
 def _is_total(row: tuple[Plain, ...], parameters: Mapping[str, Plain]) -> bool:
     k, method, name = row[:3]
     return name == TOTAL and k == parameters["k"] and method == parameters.get("method", method)

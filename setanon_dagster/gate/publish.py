@@ -20,6 +20,7 @@ from setanon_dagster.gate.assign_ids import id_key, stored_secret, write_with_id
 from setanon_dagster.gate.certificate import (
     CertificateFiles,
     Plain,
+    attribute_cost_failures,
     build_certificate,
     certificate_files,
     certified_costs,
@@ -254,7 +255,7 @@ def _check_verdict(
     verdict: FileVerdict, wrong_entries: int, others: list[str], costs: Mapping[str, Plain]
 ) -> None:
     """Raise if the release is not k-anonymous, or empty; messages have counts only."""
-    failures = [*verdict.failures, *others]
+    failures = [*verdict.failures, *others, *attribute_cost_failures(costs, verdict)]
     if wrong_entries:
         failures.append(
             f"the ledger must name the user of each thread; {wrong_entries} entries are wrong"

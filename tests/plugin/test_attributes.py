@@ -252,6 +252,28 @@ def test_values_differ_in_the_rows_of_a_thread_whatever_the_attribute_is_called(
     assert not verdict.ok
 
 
+@pytest.mark.parametrize(
+    ("name", "change"), [("total", 1), ("total", -100), ("additions", 1), ("deletions", -1)]
+)
+def test_costs_that_do_not_give_the_published_values_are_refused(tmp_path, name, change):
+    paths = stages_of(tmp_path / "s")
+    change_column(
+        paths, "cost_report", f"attribute_week_{name}", lambda v: [each + change for each in v]
+    )
+    with pytest.raises(NotAnonymousError, match=r"costs of attributes .* 1 do not"):
+        published(paths, tmp_path / "out")
+
+
+def test_negative_costs_are_refused(tmp_path):
+    paths = stages_of(tmp_path / "s")
+    for name in ("additions", "deletions"):
+        change_column(
+            paths, "cost_report", f"attribute_week_{name}", lambda v: [each - 5 for each in v]
+        )
+    with pytest.raises(NotAnonymousError, match="costs of attributes"):
+        published(paths, tmp_path / "out")
+
+
 def test_attributes_with_edited_queries_are_refused(tmp_path):
     # k users share the sets of edited queries, not the rows.
     paths = stages_of(tmp_path / "s")
