@@ -20,7 +20,7 @@ OF_TIME: Final = ("day", "week", "month", "weekday", "hour")
 
 RESERVED: Final = frozenset(
     {"thread_id", "position", "query", "keywords", "thread", "group", "user", "users", "time"}
-    | {"list", "element", "spelling", "line", "record", "item", "previous_id"}
+    | {"list", "element", "duckdb_schema", "spelling", "line", "record", "item", "previous_id"}
 )
 """Names that published files, stages or the Parquet format use."""
 

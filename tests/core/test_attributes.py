@@ -233,7 +233,18 @@ def test_parameters_without_a_shared_row_are_refused(options):
 
 
 @pytest.mark.parametrize(
-    "declared", ["week", ["user"], ["Shop"], ["a=b", "a"], list("abcdefg"), ["a="], [1], ["x y"]]
+    "declared",
+    [
+        "week",
+        ["user"],
+        ["Shop"],
+        ["a=b", "a"],
+        list("abcdefg"),
+        ["a="],
+        [1],
+        ["x y"],
+        ["duckdb_schema"],
+    ],
 )
 def test_wrong_declarations_are_refused(declared):
     with pytest.raises(InvalidParameterError, match="attributes"):
