@@ -13,7 +13,7 @@ from setanon_core.columns.sets import Sets
 from setanon_core.grouping.flip import flip
 from setanon_core.grouping.improve import open_groups as opening
 from setanon_core.grouping.improve import reprice as module
-from setanon_core.grouping.improve.arcs import NEAREST, near_arcs
+from setanon_core.grouping.improve.arcs import NEAREST, REACH, near_arcs
 from setanon_core.grouping.improve.assignment import Assignment, Move
 from setanon_core.grouping.improve.chains import apply_chains
 from setanon_core.grouping.improve.mix import mix
@@ -121,6 +121,44 @@ def test_arcs_have_the_exact_savings_of_the_nearest_centers():
                 center = 0 if node == len(centers) else center_masks[node]
                 assert value == masks[i].bit_count() - (masks[i] ^ center).bit_count()
                 assert params.operations == "both" or not center & ~masks[i]
+
+
+def test_pairs_are_counted_for_each_of_the_rarest_items():
+    for records, rows, centers, params in instances(60):
+        first, _, ranks = records.distinct
+        saved, center_masks = savings(records, rows, centers), centers.bitmasks()
+        expected = 0
+        for s, mask in enumerate(records.take(first).bitmasks()):
+            holding = [
+                sum(center >> item & 1 for center in center_masks)
+                for item in range(records.width)
+                if mask >> item & 1
+            ]
+            limit = len(holding) - int(saved[ranks == s].min()) + REACH + 1
+            expected += sum(sorted(holding)[:limit])
+        assert near_arcs(records, rows, centers, params).pairs == expected
+
+
+def test_no_round_begins_after_too_many_pairs(monkeypatch):
+    records = random_records(np.random.default_rng(4), 300, 9)
+    params = Params(5, min_owners=0)
+    start = open_itemsets(records, params).labels
+    compared = []
+
+    def count(*arguments):
+        arcs = near_arcs(*arguments)
+        compared.append(arcs.pairs)
+        return arcs
+
+    monkeypatch.setattr(module, "near_arcs", count)
+    monkeypatch.setattr(module, "FIRST_WORTHWHILE", 10**9)
+    reprice(records, start, params)
+    rounds, pairs = len(compared), compared[0]
+    compared.clear()
+    monkeypatch.setattr(module, "PAIRS_LIMIT", pairs)
+    after = reprice(records, start, params)
+    assert len(compared) == 1 < rounds
+    check_users(records, after, params.k)
 
 
 @pytest.mark.parametrize("step", ["chains", "close", "open"])

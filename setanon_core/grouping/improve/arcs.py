@@ -15,7 +15,7 @@ import numpy as np
 from setanon_core.columns.arrays import Ints, offsets_of, run_starts
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
-from setanon_core.grouping.improve.reassign import near_pairs, savings
+from setanon_core.grouping.improve.reassign import count_pairs, near_pairs, savings
 from setanon_core.params import Params
 
 REACH: Final = 2
@@ -41,6 +41,9 @@ class Arcs:
 
     center_saving: Ints
 
+    pairs: int
+    """Pairs of a set and a center that were compared; see `count_pairs`."""
+
 
 def near_arcs(records: Records, rows: Ints, centers: Sets, params: Params) -> Arcs:
     """The arcs of all records; `rows` has the row of each record's center, or `WITHDRAWN`."""
@@ -54,8 +57,7 @@ def near_arcs(records: Records, rows: Ints, centers: Sets, params: Params) -> Ar
     n = len(centers)
     every = np.arange(len(first))
     parts = [(every, np.full(len(first), n), np.zeros(len(first), np.int64))]
-    for pairs in near_pairs(sets, np.flatnonzero(sets.sizes > 0), limit, centers):
-        row, center, shared = pairs
+    for row, center, shared in near_pairs(sets, np.flatnonzero(sets.sizes > 0), limit, centers):
         value = 2 * shared - centers.sizes[center]
         allowed = value >= least[row] - REACH
         if params.operations == "deletions":
@@ -64,7 +66,8 @@ def near_arcs(records: Records, rows: Ints, centers: Sets, params: Params) -> Ar
     row, center, value = map(np.concatenate, zip(*parts, strict=True))
     order = np.lexsort((center, -value, row))
     sizes = np.bincount(row, minlength=len(first))
-    return Arcs(ranks, saving, offsets_of(sizes), center[order], value[order])
+    pairs = count_pairs(sets, limit, centers)
+    return Arcs(ranks, saving, offsets_of(sizes), center[order], value[order], pairs)
 
 
 def _greatest(row: Ints, center: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from scipy.sparse import csr_array
 
-from setanon_core.columns.arrays import Ints, run_starts
+from setanon_core.columns.arrays import Bools, Ints, run_starts
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.grouping.flip import flip
@@ -136,12 +136,8 @@ def near_pairs(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) -> Pairs:
     """
     subset, limit = sets.take(rows), max_gain[rows]
     width = max(sets.width, centers.width)
-    n_centers = np.bincount(centers.items, minlength=width)
-    is_rare = _rank_in_set(subset, n_centers) < limit[subset.rows]
-    work = np.bincount(
-        subset.rows[is_rare], n_centers[subset.items[is_rare]], minlength=len(subset)
-    )
-    cuts = np.flatnonzero(np.diff((np.cumsum(work) // PAIRS_AT_ONCE).astype(np.int64))) + 1
+    is_rare, work = _rarest_items(subset, limit, centers)
+    cuts = np.flatnonzero(np.diff(np.cumsum(work) // PAIRS_AT_ONCE)) + 1
     center_matrix = sparse(centers, width)
     centers_by_item = center_matrix.T.tocsr()
     rare, other = (sparse(subset.filter_occurrences(mask), width) for mask in (is_rare, ~is_rare))
@@ -158,6 +154,19 @@ def near_pairs(sets: Sets, rows: Ints, max_gain: Ints, centers: Sets) -> Pairs:
         row, center, shared = row[near], center[near], shared[near]
         if len(row):
             yield rows[row], center, shared + _shared_items(other[row], center_matrix[center])
+
+
+def count_pairs(sets: Sets, max_gain: Ints, centers: Sets) -> int:
+    """Pairs that `near_pairs` compares, counted once for each of the rarest items they share."""
+    return int(_rarest_items(sets, max_gain, centers)[1].sum())
+
+
+def _rarest_items(sets: Sets, limit: Ints, centers: Sets) -> tuple[Bools, Ints]:
+    """Whether an item is one of the `limit` rarest of its set; the centers with such an item."""
+    n_centers = np.bincount(centers.items, minlength=max(sets.width, centers.width))
+    is_rare = _rank_in_set(sets, n_centers) < limit[sets.rows]
+    of_set = np.bincount(sets.rows[is_rare], n_centers[sets.items[is_rare]], minlength=len(sets))
+    return is_rare, of_set.astype(np.int64)
 
 
 def _shared_items(left: csr_array, right: csr_array) -> Ints:

@@ -2,7 +2,9 @@
 
 Paper:      none; it improves the results of section 4's algorithms.
 Guarantee:  never raises the cost; every group keeps k users.
-Complexity: that of `arcs`, `network` and `open_groups` in each of at most `ROUNDS` rounds.
+Complexity: that of `arcs`, `network` and `open_groups` in each of at most `ROUNDS` rounds. In dense
+            records, nearly all pairs of a set and a center are compared: no further round begins
+            after `PAIRS_LIMIT` of them.
 Deviation:  not in the paper. Centers stand still within a round, so that gains add up; majority
             centers afterwards only lower the cost. What a round made dearer is undone, see `mix`.
 """
@@ -24,6 +26,10 @@ from setanon_core.model.groups import WITHDRAWN
 from setanon_core.params import Params
 
 ROUNDS: Final = 8
+PAIRS_LIMIT: Final = 1_000_000_000
+"""Pairs of a set and a center, compared in about two minutes; baskets of shops have few millions
+per round."""
+
 SMALL: Final = 192
 """Records up to which local search compares all of them, and finds what chains find."""
 
@@ -41,19 +47,23 @@ def reprice(records: Records, labels: Ints, params: Params) -> Ints:
         return labels  # under additions, a new member changes the center, the union of its group
     best = labels
     cost = flip_cost(records, best, params.operations).total
+    pairs = 0
     for number in range(ROUNDS):
         if (labels == WITHDRAWN).all():
             break
         state, arcs = _at_majorities(records, labels, params)
+        pairs += arcs.pairs
         apply_chains(state, arcs)
         best = mix(records, best, state.labels, params)
         before, cost = cost, flip_cost(records, best, params.operations).total
         if number == 0 and (before - cost) * FIRST_WORTHWHILE < len(records.items):
             return labels
-        if (before - cost) * WORTHWHILE < len(records.items) or number == ROUNDS - 1:
+        is_last = number == ROUNDS - 1 or pairs >= PAIRS_LIMIT
+        if is_last or (before - cost) * WORTHWHILE < len(records.items):
             break
         if not np.array_equal(best, state.labels):
             state, arcs = _at_majorities(records, best, params)
+            pairs += arcs.pairs
         close_groups(state, arcs, number)
         open_groups(records, state, arcs, params, number)
         labels = state.labels
