@@ -65,7 +65,7 @@ def use_configured_executor(config: ReleaseConfig, threads: int) -> Iterator[Non
     Spark is started for several places only: one place is one call.
     """
     places = count_places(threads)
-    processes = config.memory.group_processes(threads, places)
+    processes = config.memory.group_processes(threads, places, len(config.attributes))
     if not connects_to_spark(config) or places == 1:
         with use_processes(processes, threads):
             yield

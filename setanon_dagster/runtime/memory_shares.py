@@ -25,6 +25,12 @@ THREAD_OF_PLACES: Final = 90
 THREAD_OF_ONE_PLACE: Final = 700
 """Bytes per thread while records are grouped all at once."""
 
+THREAD_OF_AGREEMENT: Final = 250
+"""Bytes per thread, instead of those of places, while groups are split by attributes."""
+
+THREAD_OF_ATTRIBUTE: Final = 60
+"""Further bytes per thread for each attribute, if threads have one value of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryShares:
@@ -50,16 +56,17 @@ class MemoryShares:
         """Processes of the embedded engine: as many as fit beside twice DuckDB's limit."""
         return self._fitting(self.limit // 2 - PROGRAMS, WORKER)
 
-    def group_processes(self, threads: int, places: int) -> int:
+    def group_processes(self, threads: int, places: int, attributes: int = 0) -> int:
         """Processes that group this many threads in places; refuse if even one does not fit."""
-        per_thread = THREAD_OF_ONE_PLACE if places == 1 else THREAD_OF_PLACES
+        of_places = THREAD_OF_AGREEMENT if attributes else THREAD_OF_PLACES
+        per_thread = THREAD_OF_ONE_PLACE if places == 1 else of_places
         one = 0 if places == 1 else PLACE
-        columns = PROGRAMS + per_thread * threads
+        columns = PROGRAMS + (per_thread + attributes * THREAD_OF_ATTRIBUTE) * threads
         if columns + one > self.limit and threads:
             raise InvalidParameterError(
-                f"memory_limit must be at least {_gigabytes(columns + one)} to group {threads:,} "
-                f"threads; got {_gigabytes(self.limit)}. Set a higher limit, or release the log in "
-                "partitions."
+                f"memory_limit must be at least {_rounded_up(columns + one)} to group {threads:,} "
+                f"threads; got {self.limit // 1_000_000}MB. Set a higher limit, or release the log "
+                "in partitions."
             )
         return self._fitting(self.limit - columns, PLACE)
 
@@ -77,6 +84,6 @@ def parse_memory(text: str) -> int:
     return int(number) * UNITS[text[len(number) :].strip()]
 
 
-def _gigabytes(size: int) -> str:
-    """Rounded up to a tenth, as a value that the parameter accepts: it has whole numbers only."""
+def _rounded_up(size: int) -> str:
+    """A tenth of a GB or more, as a value that the parameter accepts: it has whole numbers only."""
     return f"{-(-size // 100_000_000) * 100}MB"

@@ -1,5 +1,7 @@
 """`memory_limit` is that of all processes: its shares fit into it, or the log is refused."""
 
+from contextlib import nullcontext
+
 import pytest
 from support.release_runs import release_config
 
@@ -47,6 +49,39 @@ def test_the_refusal_names_a_limit_that_suffices():
         "higher limit, or release the log in partitions."
     )
     assert MemoryShares(parse_memory("5600MB"), 2).group_processes(threads, 40) == 1
+
+
+def test_the_refused_limit_is_not_rounded_to_the_one_that_suffices():
+    with pytest.raises(InvalidParameterError, match="at least 1100MB .*; got 1073MB"):
+        MemoryShares(parse_memory("1GiB"), 2).group_processes(700_000, 1)
+
+
+@pytest.mark.parametrize("places", [1, 40])
+def test_attributes_need_memory_for_each_thread(places):
+    shares = MemoryShares(parse_memory("5600MB"), 2)
+    threads = 7_000_000 if places == 1 else 40 * PLACE
+    assert shares.group_processes(threads, places)
+    for attributes in (1, 2):
+        with pytest.raises(InvalidParameterError) as refused:
+            shares.group_processes(threads, places, attributes)
+        per_thread = attributes * memory_shares.THREAD_OF_ATTRIBUTE + (
+            memory_shares.THREAD_OF_ONE_PLACE if places == 1 else memory_shares.THREAD_OF_AGREEMENT
+        )
+        needed = parse_memory(str(refused.value).split()[5])
+        columns = memory_shares.PROGRAMS + (places > 1) * memory_shares.PLACE + per_thread * threads
+        assert columns <= needed < columns + 100_000_000
+
+
+def test_the_attributes_of_a_release_are_counted(tmp_path):
+    threads = 1_500_000
+    for attributes in ((), ("week",)):
+        config = release_config(tmp_path, memory_limit="1300MB", attributes=attributes)
+        refused = pytest.raises(InvalidParameterError, match="memory_limit must be at least")
+        with (
+            refused if attributes else nullcontext(),
+            choose.use_configured_executor(config, threads),
+        ):
+            pass
 
 
 def test_a_log_that_does_not_fit_is_refused_before_it_is_grouped(tmp_path, monkeypatch):
