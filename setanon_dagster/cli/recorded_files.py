@@ -35,7 +35,7 @@ def record_files(instance: dg.DagsterInstance, config: ReleaseConfig) -> None:
     """Record the stages that are newer than their last record, and the releases without one."""
     specs = asset_specs(config)
     storage = DuckDBParquetStorage(folder=str(config.stages))
-    for stage in specs.keys() - {RELEASE}:
+    for stage in sorted(specs.keys() - {RELEASE}):
         for file in storage.path(specs[stage].key).parent.glob("*.parquet"):
             partition = None if file.stem == UNPARTITIONED else file.stem
             key = specs[stage].key
