@@ -22,7 +22,7 @@ ON_SPARK = ("threads", "clusters")
 GROUPING, START, TOTAL = "anonymize", "start", "total"
 
 MEMORY_LIMIT = 1_000_000_000
-"""Memory of DuckDB in the driver: the default of `memory_limit`."""
+"""Memory of DuckDB in the driver: a quarter of the default of `memory_limit`."""
 
 Inputs = Mapping[str, Any]
 """The measured numbers, as in the JSON file."""
