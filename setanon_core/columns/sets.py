@@ -132,6 +132,8 @@ class Sets:
                 # Pack as many items into one integer key as fit; then replace keys by ranks.
                 if used + bits > KEY_BITS:
                     key, distinct = dense_ranks(key)
+                    if distinct == len(rows):
+                        break  # the first items decide: sets may have thousands
                     used = distinct.bit_length()
                 key = key << bits | self.items[starts + position]
                 used += bits

@@ -124,3 +124,16 @@ def test_later_writes_to_the_input_do_not_change_the_sets():
 
 def test_repr_has_counts_only():
     assert repr(sets_of([(1, 2), (77,)])) == "Sets(2 sets, 3 item occurrences)"
+
+
+@pytest.mark.parametrize("sharing", [0, 3, 9, 20])
+def test_long_sets_are_ranked_by_size_then_items(sharing):
+    # Wide items: a few fill an integer key. The first ones are equal, some sets throughout.
+    rng = np.random.default_rng(sharing)
+    first = list(range(sharing))
+    rest = [sorted(rng.choice(np.arange(100, 100_000), 12, replace=False)) for _ in range(8)]
+    lists = [[*first, *map(int, rest[i])][: 16 + i % 2 * 3] for i in (0, 1, 2, 3, 4, 4, 5, 6, 6, 7)]
+    offsets = np.cumsum([0, *map(len, lists)])
+    ranks = Sets(np.concatenate(lists).astype(np.int64), offsets).ranks
+    distinct = sorted({tuple(each) for each in lists}, key=lambda each: (len(each), each))
+    assert ranks.tolist() == [distinct.index(tuple(each)) for each in lists]

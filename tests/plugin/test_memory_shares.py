@@ -52,7 +52,7 @@ def test_the_refusal_names_a_limit_that_suffices():
 
 
 def test_the_refused_limit_is_not_rounded_to_the_one_that_suffices():
-    with pytest.raises(InvalidParameterError, match="at least 1100MB .*; got 1073MB"):
+    with pytest.raises(InvalidParameterError, match=r"at least 1100MB .*; got 1073MB"):
         MemoryShares(parse_memory("1GiB"), 2).group_processes(700_000, 1)
 
 
