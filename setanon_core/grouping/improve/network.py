@@ -114,23 +114,11 @@ class Network:
 
     def edges_to(self, node: int, edges: list[Ints]) -> list[int]:
         """The edges of the path to a node, last one first."""
-        path = []
-        for reached in reversed(edges):
-            edge = reached.data[node]
-            if edge >= 0:
-                path.append(edge)
-                node = self._source[edge]
-        return path
+        return _follow(node, edges, self._source)
 
     def edges_from(self, node: int, edges: list[Ints]) -> list[int]:
         """The edges of the path of `onward` from a node, first one first."""
-        path = []
-        for reached in reversed(edges):
-            edge = reached.data[node]
-            if edge >= 0:
-                path.append(edge)
-                node = self._target[edge]
-        return path
+        return _follow(node, edges, self._target)
 
     def moves(self, edges: list[int]) -> list[Move]:
         """The move of one record for each edge; empty if no record is left for some edge."""
@@ -148,6 +136,17 @@ class Network:
             else:
                 return []
         return moves
+
+
+def _follow(node: int, edges: list[Ints], other: memoryview) -> list[int]:
+    """The edges at which nodes were reached, from a node on; `other` has the far end of each."""
+    path = []
+    for reached in reversed(edges):
+        edge = reached.data[node]
+        if edge >= 0:
+            path.append(edge)
+            node = other[edge]
+    return path
 
 
 class _Ends:
