@@ -42,7 +42,7 @@ WORTHWHILE: Final = 5000
 
 
 def reprice(records: Records, labels: Ints, params: Params) -> Ints:
-    """Improve the groups by chains; open and close groups at the prices of their seats."""
+    """Improve the groups by chains; open and close groups at the prices of their members."""
     if params.operations == "additions" or len(records) <= SMALL:
         return labels  # under additions, a new member changes the center, the union of its group
     best = labels
