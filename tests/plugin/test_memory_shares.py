@@ -45,10 +45,10 @@ def test_the_refusal_names_a_limit_that_suffices():
     with pytest.raises(InvalidParameterError) as refused:
         MemoryShares(parse_memory("4GB"), 2).group_processes(threads, 40)
     assert str(refused.value) == (
-        "memory_limit must be at least 5600MB to group 50,000,000 threads; got 4000MB. Set a "
+        "memory_limit must be at least 7100MB to group 50,000,000 threads; got 4000MB. Set a "
         "higher limit, or release the log in partitions."
     )
-    assert MemoryShares(parse_memory("5600MB"), 2).group_processes(threads, 40) == 1
+    assert MemoryShares(parse_memory("7100MB"), 2).group_processes(threads, 40) == 1
 
 
 def test_the_refused_limit_is_not_rounded_to_the_one_that_suffices():
@@ -58,8 +58,8 @@ def test_the_refused_limit_is_not_rounded_to_the_one_that_suffices():
 
 @pytest.mark.parametrize("places", [1, 40])
 def test_attributes_need_memory_for_each_thread(places):
-    shares = MemoryShares(parse_memory("5600MB"), 2)
-    threads = 7_000_000 if places == 1 else 40 * PLACE
+    shares = MemoryShares(parse_memory("7100MB"), 2)
+    threads = 9_200_000 if places == 1 else 40 * PLACE
     assert shares.group_processes(threads, places)
     for attributes in (1, 2):
         with pytest.raises(InvalidParameterError) as refused:
