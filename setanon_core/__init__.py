@@ -15,6 +15,7 @@ from setanon_core.errors import (
     SetanonError,
 )
 from setanon_core.keywords.tokenize import tokenize
+from setanon_core.model.batch import Batch
 from setanon_core.model.groups import Anonymized, Certificate, Cost
 from setanon_core.model.inputs import Baskets, Log
 from setanon_core.model.publication import (
@@ -27,12 +28,13 @@ from setanon_core.model.publication import (
     Sweep,
 )
 from setanon_core.model.verdict import Verdict
-from setanon_core.params import Params, ReleaseParams
+from setanon_core.params import Params, ReleaseParams, SeriesParams
 from setanon_core.pipeline.anonymize import anonymize
 from setanon_core.pipeline.baskets import anonymize_baskets
 from setanon_core.pipeline.build_release import verify_release
 from setanon_core.pipeline.log import anonymize_log
 from setanon_core.pipeline.sweep import sweep
+from setanon_core.series.series import Series
 from setanon_core.threads.edit_distance import EditDistance
 from setanon_core.threads.result_overlap import ResultOverlap
 from setanon_core.threads.search_engines import FullTextResults, TableResults
@@ -45,6 +47,7 @@ __all__ = [
     "Anonymized",
     "AnyOf",
     "Baskets",
+    "Batch",
     "Certificate",
     "Cost",
     "EditDistance",
@@ -63,6 +66,8 @@ __all__ = [
     "ReleaseParams",
     "ReleaseResult",
     "ResultOverlap",
+    "Series",
+    "SeriesParams",
     "SetRelease",
     "SetanonError",
     "Sweep",

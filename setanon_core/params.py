@@ -175,3 +175,16 @@ class ReleaseParams(PublishedParams):
         default_factory=lambda: token_bytes(32), repr=False
     )
     """Key of the thread ids; random by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesParams(Params):
+    """Parameters of a series of batches."""
+
+    hold: Annotated[int, AtLeast(0)] = field(kw_only=True)
+    """Parts that a record may wait for others; 0: each part is published for itself."""
+
+    secret: Annotated[bytes, ByteLength(1, blake2b.MAX_KEY_SIZE)] = field(
+        default_factory=lambda: token_bytes(32), repr=False
+    )
+    """Key of the hashes of users and items, and of the digest of the state; random by default."""

@@ -61,8 +61,12 @@ def read_records(  # noqa: PLR0913 - the columns, keyword-only
     item: str | None = None,
     user: str | None = None,
     user_names: UserNames = "folded",
+    allow_empty: bool = False,
 ) -> RecordInput:
-    """Read data of any form that `anonymize` accepts; refuse all others and empty data."""
+    """Read data of any form that `anonymize` accepts; refuse all others and empty data.
+
+    With `allow_empty`, data without a record are read.
+    """
     table = is_table(data)
     _check_columns(data, {"record": record, "item": item, "user": user}, table=table)
     _check_users(users, user)
@@ -84,7 +88,7 @@ def read_records(  # noqa: PLR0913 - the columns, keyword-only
         source = _from_one_hot(read_matrix(data), merged, dict)
     else:
         source = _read_collections(data, merged)
-    if len(source.records) == 0:
+    if len(source.records) == 0 and not allow_empty:
         raise MalformedInputError("records must have at least one record; got none.")
     return source
 
