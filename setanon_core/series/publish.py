@@ -91,8 +91,6 @@ def _group(
     records: Records, ages: Ints, hold: int, params: SeriesParams, owners: Ints
 ) -> tuple[Ints, Sets]:
     """For each record the row of its center, or `WITHDRAWN` if it is not published now."""
-    if len(records) == 0:
-        return np.empty(0, np.int64), records.sets
     owners = np.append(owners, 0)[: max(records.width, 1)]
     result = anonymize_records(records, params, owners=owners)
     labels, centers = result.labels, item_centers(result)

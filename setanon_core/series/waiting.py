@@ -6,7 +6,6 @@ from typing import Self
 import numpy as np
 
 from setanon_core.columns.arrays import Ints, Keys, offsets_of
-from setanon_core.columns.encode import sorted_vocabulary
 from setanon_core.columns.records import Records
 from setanon_core.columns.sets import Sets
 from setanon_core.series.name_hashes import Names
@@ -61,9 +60,8 @@ class Waiting:
 
     def join(self, others: "Waiting") -> "Waiting":
         """The records of both, sorted by what they are, not by their numbers."""
-        names = tuple(dict.fromkeys((*self.vocabulary, *others.vocabulary)))
-        _, rank = sorted_vocabulary(names)
-        position = dict(zip(names, rank.tolist(), strict=True))
+        vocabulary = tuple(sorted({*self.vocabulary, *others.vocabulary}, key=_texts_last))
+        position = {name: number for number, name in enumerate(vocabulary)}
         parts = []
         for each in (self, others):
             numbers = np.array([position[name] for name in each.vocabulary], np.int64)
@@ -79,16 +77,16 @@ class Waiting:
         # Ties in the grouping are decided by this order: the oldest first. Records that are equal
         # in all three columns can replace each other, so their numbers may decide.
         order = np.lexsort((numbers, users, sets.ranks, arrived))
-        vocabulary = tuple(sorted(names, key=position.__getitem__))
         return Waiting(sets.take(order), vocabulary, users[order], arrived[order], numbers[order])
 
 
 def _renumbered(sets: Sets, numbers: Ints) -> Sets:
-    """The sets with other item numbers, which ascend within each set again."""
-    if len(numbers) == 0 or (np.diff(numbers) > 0).all():
-        items = numbers[sets.items] if len(numbers) else sets.items
-        return Sets.unchecked(items=items, offsets=sets.offsets)
-    rows = sets.rows
-    width = int(numbers.max()) + 1
+    """The sets with these item numbers, which ascend within each set again."""
+    rows, width = sets.rows, int(numbers.max(initial=0)) + 1
     cells = np.sort(rows * width + numbers[sets.items])
     return Sets.unchecked(items=cells - rows * width, offsets=sets.offsets)
+
+
+def _texts_last(name: str | int) -> tuple[bool, str | int]:
+    """Sort key of items: numbers and texts cannot be compared."""
+    return isinstance(name, str), name

@@ -222,6 +222,18 @@ def test_empty_parts_and_parts_of_fewer_than_k_users_are_parts():
     assert (series.parts, series.arrived, series.published, series.withdrawn) == (5, 3, 0, 3)
 
 
+def test_numbers_and_texts_may_be_items_of_one_series():
+    series = Series(2, hold=2)
+    series.add([{2, 10}, {"tea", 10}], ["ann", "ann"])
+    series.add([{"10"}], ["ann"])
+    batch = series.add([{"tea", 10}, {10, 2}, {"10"}], ["bob", "bob", "cem"])
+
+    assert Counter(batch.records) == Counter(
+        [frozenset({2, 10}), frozenset({"tea", 10}), frozenset({"10"})] * 2
+    )
+    assert batch.cost.total == 0
+
+
 def test_columns_and_matrices_are_records_too():
     rows = [["tea", "milk"], ["tea", "milk"]]
     assert len(Series(2, hold=0).add(pd.Series(rows), pd.Series(["ann", "bob"])).records) == 2
