@@ -153,17 +153,13 @@ class Series:
                 "records must be collections of items; got Records, which do not have the names "
                 "of their users. Pass collections, and users=... beside them."
             )
-        read = read_records(records, allow_empty=True).records
+        # Checks the users, too: their number, their order, and that none is missing.
+        read = read_records(records, users=users, user_names="exact", allow_empty=True).records
         state, n, secret = self._state, len(read), self.params.secret
         if users is None:
             hashes = own_user_hashes(state.arrived, n, secret)
         else:
-            names = users.to_pylist() if hasattr(users, "to_pylist") else list(users)
-            if len(names) != n:
-                raise MalformedInputError(
-                    f"users must name one user for each record; got {len(names)} users for {n} "
-                    "records."
-                )
+            names = users.to_pylist() if hasattr(users, "to_pylist") else users
             hashes = user_hashes(names, self.params.user_names, secret)
         numbers = np.arange(state.arrived, state.arrived + n)
         vocabulary = checked_names(read.vocabulary, "item")
