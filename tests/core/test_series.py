@@ -179,6 +179,48 @@ def test_without_holding_each_part_is_anonymized_for_itself(all_parts, parameter
             assert batch.records == ()
 
 
+def zipf_parts(rng, n_parts=4, size=30, own_topics=6):
+    """Parts that are too large for the exact grouper, of users who return."""
+    popular = 1 / np.arange(1, 13)
+    for _ in range(n_parts):
+        rows = []
+        for _ in range(size):
+            topic = int(rng.integers(own_topics))
+            words = rng.choice(12, rng.integers(1, 5), replace=False, p=popular / popular.sum())
+            rows.append(({f"t{topic}", *(f"t{topic}w{w}" for w in words)}, f"u{rng.integers(25)}"))
+        yield rows
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"operations": "both"},
+        {"operations": "additions"},
+        {"operations": "deletions"},
+        {"combinations": "typed"},
+        {"method": "paper"},
+    ],
+)
+def test_the_laws_hold_for_parts_that_are_grouped_by_heuristics(parameters):
+    rng = np.random.default_rng(7)
+    all_parts = list(zipf_parts(rng))
+    shuffled = [[rows[n] for n in rng.permutation(len(rows))] for rows in all_parts]
+    names = [user for rows in all_parts for _, user in rows]
+    series, batches = run(all_parts, k=3, hold=2, **parameters)
+    _, others = run(shuffled, k=3, hold=2, **parameters)
+    numbers = np.concatenate([[*each.numbers, *each.withdrawn] for each in batches])
+
+    assert sorted(numbers) == list(range(series.arrived))
+    assert series.published > 0
+    assert [each.records for each in batches] == [each.records for each in others]
+    assert [each.cost for each in batches] == [each.cost for each in others]
+    for batch in batches:
+        users = defaultdict(set)
+        for number, items in published_pairs(batch):
+            users[items].add(names[number])
+        assert all(len(each) >= 3 for each in users.values())
+
+
 def test_the_first_part_without_holding_is_what_anonymize_returns():
     sets = [{"tea", "milk"}, {"tea", "milk"}, {"tea"}, {"rum"}]
     batch = Series(2, hold=0).add(sets)
