@@ -31,6 +31,7 @@ ROUNDS: Final[Mapping[str, str]] = {
     "local_search": "local search",
     "reopen": "new groups where they save most",
     "reassign": "threads reassigned to nearer groups",
+    "reprice": "chains of moves, groups opened and closed at prices",
     "perturb": "perturbation and local search",
     "group_places": "groups from frequent itemsets, place by place",
     "move_between_places": "threads moved to nearer groups of other places",
