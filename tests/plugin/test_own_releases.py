@@ -1,5 +1,6 @@
 """`setanon ui --out`: the parameters that a release stores, and what is recorded of its files."""
 
+import importlib
 import json
 import stat
 from dataclasses import replace
@@ -134,8 +135,10 @@ def test_files_are_recorded_once_with_their_counts(released):
 def test_definitions_of_the_folder_have_all_releases_and_their_jobs(released, monkeypatch):
     out = released()
     monkeypatch.setenv("SETANON_OUT", str(out))
-    from setanon_dagster.cli.own_definitions import defs
+    from setanon_dagster.cli import own_definitions
 
+    # The collection of tests has imported the module, without the variable.
+    defs = importlib.reload(own_definitions).defs
     assert {job.name for job in defs.resolve_all_job_defs() if "__ASSET" not in job.name} == {
         "baskets_release_job", "baskets_verify_job"
     }  # fmt: skip
