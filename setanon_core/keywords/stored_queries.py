@@ -44,7 +44,7 @@ class QueryColumns:
         return QueryColumns(self.threads[order], counts, lengths, words)
 
     def queries(self) -> Queries:
-        """The same as `Queries`."""
+        """These queries as the rows of `Queries`."""
         return Queries(self.words, offsets_of(self.lengths), np.repeat(self.threads, self.counts))
 
 

@@ -188,7 +188,7 @@ class Source:
         return *pair, *user, *self.attribute_columns
 
     def with_attribute_columns(self, columns: tuple[str, ...]) -> "Source":
-        """The same source with further columns to read."""
+        """A copy of this source that also reads these columns."""
         if columns and self.layout == "lines":
             raise InvalidParameterError(
                 "attributes must be columns; layout='lines' has none. Use layout='pairs'."
